@@ -1,0 +1,1 @@
+"""What is known about a judge: labels, statistics, reports, policies and decisions."""

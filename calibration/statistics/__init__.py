@@ -1,0 +1,1 @@
+"""Statistics for calibration and admission, one topic a module."""

@@ -1,0 +1,1 @@
+"""Who judges: judge specifications, models, rules, baselines, the command line and the HTTP service."""

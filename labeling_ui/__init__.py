@@ -1,0 +1,1 @@
+"""Who assesses: the rating app and the review app."""

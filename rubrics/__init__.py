@@ -1,0 +1,1 @@
+"""What is asked: rubrics, criteria, verdicts, and the identity of each."""

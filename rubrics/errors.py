@@ -1,0 +1,60 @@
+"""The exception tree of voirdire.
+
+JudgeCalibrationError
+├── DeclarationError      a rubric, judge spec, policy or file is wrong: fix the input, a retry cannot help
+│   └── TableError        a line of a table or JSON Lines file, with its place
+├── ExecutionError        a model call or a reply went wrong; `retryable` says whether trying again may help
+├── AdmissionError        grading was asked of a judge that may not grade
+│   ├── JudgeNotAdmitted  no live decision for this judge, rubric, criterion, population and role
+│   └── AdmissionExpired  there was one, and it has lapsed
+└── RecordError           a stored record is not there, or is not the one that the digest names
+
+Every message says what was given, what is allowed and what to do next, in one sentence.
+"""
+
+from __future__ import annotations
+
+
+class JudgeCalibrationError(Exception):
+    """The root: whoever calls voirdire may catch this one class."""
+
+
+class DeclarationError(JudgeCalibrationError):
+    """An input that someone wrote is wrong; the person who wrote it reads this."""
+
+
+class TableError(DeclarationError):
+    """A line of a file cannot be read as what it should be; names the file, the line and the field."""
+
+    def __init__(self, message: str, *, line: int | None = None, field: str | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+        self.field = field
+
+
+class ExecutionError(JudgeCalibrationError):
+    """A model call failed; the operator of a run reads this."""
+
+    def __init__(self, message: str, *, retryable: bool) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+
+
+class AdmissionError(JudgeCalibrationError):
+    """The registry does not allow this grading; the person who asked for the grade reads this."""
+
+
+class JudgeNotAdmitted(AdmissionError):
+    """No live decision covers the scope; `missing` lists the evidence that would be needed."""
+
+    def __init__(self, message: str, *, missing: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.missing = missing
+
+
+class AdmissionExpired(AdmissionError):
+    """A decision covered the scope and its validity has ended."""
+
+
+class RecordError(JudgeCalibrationError):
+    """A stored record is missing, stale, or differs from its digest."""
