@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -430,3 +430,60 @@ class AdmissionDecision(Frozen):
     role: str
     p_value: float | None
     """One-sided p of the gate against FAR = limit; what Holm adjusts."""
+
+
+class Examination(Frozen):
+    """A report and the outcome that a policy gives it; no outcome where no policy or limit was named."""
+
+    report: CalibrationReport
+    decision: AdmissionDecision | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The report JSON of ARCHITECTURE §7: the report's keys and `decision`."""
+        decision = self.decision.model_dump(mode="json", by_alias=True) if self.decision else None
+        return {**self.report.model_dump(mode="json", by_alias=True), "decision": decision}
+
+
+class RankRange(Frozen):
+    """The places that a judge may hold among those compared under one criterion, 1 the lowest FAR."""
+
+    criterion: str
+    judge: str
+    low: int
+    high: int
+
+
+class Tie(Frozen):
+    """Two judges that the shared reference failures do not separate."""
+
+    criterion: str
+    judges: tuple[str, str]
+    only_first: int
+    """Failures that only the first accepted."""
+    only_second: int
+    shared_failures: int
+    p_value: float
+    """Adjusted by Holm over the pairs compared."""
+
+
+class Comparison(Frozen):
+    """Several judges or criteria examined on the same items."""
+
+    schema_: str = Field(default="voirdire.comparison/1", alias="schema")
+    examinations: tuple[Examination, ...]
+    rank: tuple[RankRange, ...] = ()
+    ties: tuple[Tie, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON of ARCHITECTURE §7 for several reports."""
+        return {
+            "schema": self.schema_,
+            "reports": [examination.to_json() for examination in self.examinations],
+            "rank": [r.model_dump(mode="json") for r in self.rank],
+            "ties": [t.model_dump(mode="json") for t in self.ties],
+        }
+
+    @property
+    def outcomes(self) -> tuple[AdmissionOutcome, ...]:
+        """The outcomes of those that were decided."""
+        return tuple(e.decision.outcome for e in self.examinations if e.decision)

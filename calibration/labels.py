@@ -57,6 +57,8 @@ class UnresolvedReason(StrEnum):
     CANNOT_DECIDE = "cannot_decide"
     DISAGREEMENT = "disagreement"
     TOO_FEW_RATERS = "too_few_raters"
+    NOT_ADJUDICATED = "not_adjudicated"
+    """The rule counts adjudications only, and nobody has adjudicated."""
     ADJUDICATION_OPEN = "adjudication_open"
     """An adjudicator looked and left it unresolved."""
 

@@ -35,7 +35,7 @@ def resolve(
     if raters < min_raters:
         return ReferenceLabel(Verdict.UNKNOWN, raters, unresolved=UnresolvedReason.TOO_FEW_RATERS)
     if rule is ReferenceRule.ADJUDICATED:
-        return ReferenceLabel(Verdict.UNKNOWN, raters, unresolved=UnresolvedReason.DISAGREEMENT)
+        return ReferenceLabel(Verdict.UNKNOWN, raters, unresolved=UnresolvedReason.NOT_ADJUDICATED)
     return _by_count(Counter(a.verdict for a in assessments), raters, rule)
 
 

@@ -35,7 +35,7 @@ class Rate:
 
     @property
     def estimate(self) -> float | Undefined:
-        """x / n in [0, 1]; undefined without a denominator."""
+        """The share x / n in [0, 1]; undefined without a denominator."""
         return self.x / self.n if self.n else Undefined("no case in the denominator")
 
 
