@@ -1,0 +1,146 @@
+"""Rates from cases that come in clusters: the effective size, and the interval that follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibration.statistics.checks import require_same_length
+from calibration.statistics.proportions import wilson_interval
+from calibration.values import Interval, Undefined
+
+PLANNING_ICC = 0.3
+"""Intra-cluster correlation that is assumed until the data show a larger one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterInterval:
+    """A rate of clustered cases with the interval of its effective size."""
+
+    x: int
+    """Cases counted."""
+    n: int
+    """Cases in the denominator."""
+    n_effective: float
+    """n / vif: how many independent cases the n are worth."""
+    icc: float
+    """Intra-cluster correlation used, in [0, 1]."""
+    icc_estimated: float | Undefined
+    """ANOVA estimate, may be negative; undefined without an event, or without a cluster of two."""
+    vif: float
+    """Variance inflation, at least 1."""
+    clusters: int
+    """Clusters with at least one case in the denominator."""
+    interval: Interval
+    """Wilson, of x / vif among n / vif."""
+
+    @property
+    def x_effective(self) -> float:
+        """The count x / vif that goes into the score test beside `n_effective`."""
+        return self.x / self.vif
+
+
+def as_counts(x: Sequence[int], n: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The counts of the clusters that have a case, checked.
+
+    Raises:
+        ValueError: for unequal lengths, a count that is not whole, a negative one, or x > n in a cluster.
+    """
+    require_same_length(x, n, names="x and n")
+    wholes = []
+    for name, values in (("x", x), ("n", n)):
+        array = np.asarray(values)
+        if array.size and not np.issubdtype(array.dtype, np.integer):
+            raise ValueError(
+                f"{name} holds values that are no whole numbers: count the cases of each cluster"
+            )
+        wholes.append(array.astype(np.int64))
+    events, sizes = wholes
+    bad = np.flatnonzero((events < 0) | (events > sizes))
+    if bad.size:
+        first = int(bad[0])
+        raise ValueError(
+            f"cluster {first} has x {int(events[first])} of n {int(sizes[first])}; 0 <= x <= n must hold"
+        )
+    keep = sizes > 0
+    return events[keep], sizes[keep]
+
+
+def anova_icc(x: Sequence[int], n: Sequence[int]) -> float | Undefined:
+    """The ANOVA estimate of the intra-cluster correlation of a yes/no case; at most 1, may be negative.
+
+    Undefined with fewer than two clusters, when no cluster has two cases, and when no case or every case is
+    an event (0/0: the data say nothing about the correlation).
+
+    Raises:
+        ValueError: as `as_counts`.
+
+    Source: Saha, Miller, Wang 2016, section 2.
+    """
+    return _anova_icc(*as_counts(x, n))
+
+
+def _anova_icc(events: NDArray[np.int64], sizes: NDArray[np.int64]) -> float | Undefined:
+    clusters, total, count = sizes.size, int(sizes.sum()), int(events.sum())
+    if clusters < 2:
+        return Undefined("fewer than two clusters: no correlation can be estimated")
+    if total == clusters:
+        return Undefined("no cluster has two cases: there is no correlation to estimate")
+    if count in (0, total):
+        return Undefined("no case, or every case, is an event: the correlation is 0/0")
+    squared = float((events * events / sizes).sum())
+    between = (squared - count * count / total) / (clusters - 1)
+    within = (count - squared) / (total - clusters)
+    typical = (total - float((sizes * sizes).sum()) / total) / (clusters - 1)
+    return (between - within) / (between + (typical - 1) * within)
+
+
+def cluster_wilson(
+    x: Sequence[int],
+    n: Sequence[int],
+    *,
+    planning_icc: float = PLANNING_ICC,
+    confidence: float = 0.95,
+    sided: int = 2,
+    z: float | None = None,
+) -> ClusterInterval:
+    """The rate sum(x) / sum(n) with the Wilson interval of its effective size.
+
+    The correlation used is the largest of the ANOVA estimate, the planning value and 0, so that data without
+    an event, where nothing can be estimated, are still not read as independent. Clusters of one case each
+    give the plain Wilson interval; no case at all gives [0, 1]. Clusters with n = 0 do not count.
+
+    Args:
+        x: events of each cluster.
+        n: cases of each cluster.
+        planning_icc: correlation in [0, 1] assumed until the estimate is larger.
+        confidence: level in (0, 1).
+        sided: 2, or 1 for one-sided limits.
+        z: explicit quantile instead of the level.
+
+    Raises:
+        ValueError: for unequal lengths, a bad count, x > n in a cluster, or a planning_icc outside [0, 1].
+
+    Source: Saha, Miller, Wang 2016; STATISTICS §4.
+    """
+    if not 0 <= planning_icc <= 1:
+        raise ValueError(f"planning_icc is {planning_icc!r}; a planned correlation lies in [0, 1]")
+    events, sizes = as_counts(x, n)
+    total, count = int(sizes.sum()), int(events.sum())
+    estimated = _anova_icc(events, sizes)
+    icc = max(planning_icc, 0.0 if isinstance(estimated, Undefined) else estimated)
+    vif = 1 + icc * (float((sizes * sizes).sum()) / total - 1) if total else 1.0
+    interval = wilson_interval(count / vif, total / vif, confidence=confidence, sided=sided, z=z)
+    return ClusterInterval(
+        x=count,
+        n=total,
+        n_effective=total / vif,
+        icc=icc,
+        icc_estimated=estimated,
+        vif=vif,
+        clusters=int(sizes.size),
+        interval=interval,
+    )
