@@ -7,7 +7,9 @@ JudgeCalibrationError
 ├── AdmissionError        grading was asked of a judge that may not grade
 │   ├── JudgeNotAdmitted  no live decision for this judge, rubric, criterion, population and role
 │   └── AdmissionExpired  there was one, and it has lapsed
-└── RecordError           a stored record is not there, or is not the one that the digest names
+├── RecordError           a stored record is not there, or is not the one that the digest names
+│   └── DifferentRecord   a record with this id is there, with other content
+└── StoreError            the database cannot take or give a record: full, locked, unreachable, another schema
 
 Every message says what was given, what is allowed and what to do next, in one sentence.
 """
@@ -58,3 +60,21 @@ class AdmissionExpired(AdmissionError):
 
 class RecordError(JudgeCalibrationError):
     """A stored record is missing, stale, or differs from its digest."""
+
+
+class DifferentRecord(RecordError):
+    """The id is taken by a record with other content; what is recorded is never overwritten."""
+
+    def __init__(self, message: str, *, position: int | None = None) -> None:
+        super().__init__(message)
+        self.position = position
+        """Place of the refused record among those given, from 0; None when only one was given."""
+
+
+class StoreError(JudgeCalibrationError):
+    """The database refused or failed; whoever operates it reads this. Nothing of the step was stored."""
+
+    def __init__(self, message: str, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+        """True where the same step may succeed later; repeating it never stores anything twice."""
