@@ -1,0 +1,95 @@
+"""Check the import contracts on skeletons of the packages, in a process that never imported them.
+
+`python -m tests.contract_runner DIRECTORY PYPROJECT` reads a plant as JSON on stdin, {module: [names
+that it imports]}, and prints the ids of the contracts that it breaks. The skeleton holds every module
+of the layout, empty but for the planted imports; each second import of a module is planted inside a
+function, since a lazy import counts like any other.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tomllib
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+from importlinter import configuration
+from importlinter.application import use_cases
+from importlinter.application.output import console
+
+from tests.source_tree import PACKAGES
+
+Plant = dict[str, list[str]]
+
+LAYOUT = tuple(
+    f"{package}.{name}"
+    for package, names in {
+        "rubrics": "verdict rubric item digest diff loader errors",
+        "calibration": (
+            "values labels evidence reference statistics.proportions statistics.agreement sampling policy "
+            "report admission rendering store.database store.items store.references store.verdicts "
+            "store.decisions store.schema interchange.flat labeling calibrate registry monitoring"
+        ),
+        "judge": (
+            "spec prompt parsing order panel probes model_client local_model grading runs workers service "
+            "baselines rules settings api.grading cli.main cli.judge"
+        ),
+        "labeling_ui": "components rating.app rating.label review.app review.judges",
+    }.items()
+    for name in names.split()
+)
+"""The modules of the architecture that the contracts speak of, written already or not."""
+
+
+def packages_of(modules: tuple[str, ...]) -> set[str]:
+    """Every package that holds one of the modules."""
+    return {module.rsplit(".", depth)[0] for module in modules for depth in range(1, module.count(".") + 1)}
+
+
+def lay_skeleton(root: Path, plant: Plant) -> None:
+    """Write the layout under `root` with the planted imports."""
+    for package in PACKAGES:
+        shutil.rmtree(root / package, ignore_errors=True)
+    modules = (*LAYOUT, *(module for module in plant if module not in LAYOUT))
+    for package in packages_of(modules):
+        directory = root.joinpath(*package.split("."))
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "__init__.py").write_text("", encoding="utf-8")
+    for module in modules:
+        lines = [
+            f"import {name}" if number % 2 == 0 else f"def late() -> None:\n    import {name}"
+            for number, name in enumerate(plant.get(module, []))
+        ]
+        root.joinpath(*module.split(".")).with_suffix(".py").write_text("\n".join(lines), encoding="utf-8")
+
+
+def check_contract(pyproject: Path, contract: str) -> tuple[bool, str]:
+    """Whether the packages on sys.path keep one contract, and what import-linter says of it."""
+    configuration.configure()
+    with redirect_stdout(StringIO()) as said, console.capture() as report:
+        kept = use_cases.lint_imports(
+            str(pyproject), (contract,), cache_dir=None, is_debug_mode=True, no_logo=True
+        )
+    return kept, said.getvalue() + report.get()
+
+
+def contract_ids(pyproject: Path) -> list[str]:
+    """The ids of the declared contracts, in order."""
+    declared = tomllib.loads(pyproject.read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    return [contract["id"] for contract in declared]
+
+
+def main() -> None:
+    """Read a plant, print the ids of the contracts that it breaks."""
+    root, pyproject = Path(sys.argv[1]), Path(sys.argv[2])
+    sys.path.insert(0, str(root))
+    lay_skeleton(root, json.load(sys.stdin))
+    broken = [name for name in contract_ids(pyproject) if not check_contract(pyproject, name)[0]]
+    json.dump(broken, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""The house rules that no linter checks."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+import pytest
+
+from tests.source_tree import (
+    PACKAGES,
+    ROOT,
+    all_python_files,
+    findings,
+    imports_anywhere,
+    product_files,
+    pure_files,
+    repository_files,
+)
+
+BUSY_WORDS = {"random", "secrets", "time", "os", "socket", "subprocess", "uuid"}
+
+
+def impurities(tree: ast.Module) -> set[str]:
+    """Where a module asks the clock, the environment or a generator of its own."""
+    found = {name for name in imports_anywhere(tree) if name.split(".")[0] in BUSY_WORDS}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in {"utcnow", "today"}:
+            found.add(ast.unparse(node))
+        elif isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            if called.endswith(("datetime.now", "date.today")):
+                found.add(called)
+            elif called.endswith("default_rng") and not (node.args or node.keywords):
+                found.add(f"{called}()")
+            elif re.search(r"\b(np|numpy)\.random\.(?!default_rng|Generator|SeedSequence|PCG64)\w+$", called):
+                found.add(called)
+    return found
+
+
+def test_pure_modules_take_clock_generator_and_environment_as_arguments() -> None:
+    """A pure module reads no clock, no environment and draws from no generator of its own."""
+    assert findings(pure_files(), impurities) == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import time",
+        "from os import environ",
+        "def f():\n    return datetime.now(UTC)",
+        "x = np.random.default_rng()",
+        "x = np.random.normal(3)",
+        "x = datetime.date.today()",
+    ],
+)
+def test_impurity_is_noticed(source: str) -> None:
+    """The check above sees each kind of impurity."""
+    assert impurities(ast.parse(source))
+
+
+def test_generator_from_an_argument_is_pure() -> None:
+    """A seed that is passed in makes a generator pure."""
+    assert impurities(ast.parse("def f(seed):\n    return np.random.default_rng(seed).normal()")) == set()
+
+
+def test_product_code_asserts_nothing() -> None:
+    """`python -O` drops asserts: product code raises named errors."""
+    asserts = findings(
+        product_files(), lambda tree: [n.lineno for n in ast.walk(tree) if isinstance(n, ast.Assert)]
+    )
+    assert asserts == {}
+
+
+def test_every_module_says_what_it_is() -> None:
+    """Every module opens with a docstring."""
+    assert findings(product_files(), lambda tree: [] if ast.get_docstring(tree) else ["no docstring"]) == {}
+
+
+def test_files_are_short() -> None:
+    """A file has at most 500 lines."""
+    lengths = {file: len(file.read_text(encoding="utf-8").splitlines()) for file in all_python_files()}
+    assert {str(file.relative_to(ROOT)): lines for file, lines in lengths.items() if lines > 500} == {}
+
+
+def test_function_bodies_are_short() -> None:
+    """A function's body has at most 50 lines, its docstring not counted."""
+    assert findings(all_python_files(), lambda tree: [body for body in bodies(tree) if body[1] > 50]) == {}
+
+
+def bodies(tree: ast.Module) -> Iterable[tuple[str, int]]:
+    """The name and body length of each function, docstring excluded."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[1:2] if ast.get_docstring(node) and len(node.body) > 1 else node.body[:1]
+            yield node.name, (node.end_lineno or 0) - first[0].lineno + 1
+
+
+# written in two halves, so that this file does not name them either
+INDEXES = tuple(map("".join, [("py", "pi.org"), ("python", "hosted"), ("npm", "js."), ("index", "-url")]))
+PLACES = tuple(map("".join, [("/wo", "rk/"), ("/ro", "ot/"), ("/opt", "/wheels"), ("find", "-links")]))
+
+
+@pytest.mark.parametrize("words", [INDEXES, PLACES], ids=["indexes", "places"])
+def test_no_file_names_an_index_or_a_machine(words: tuple[str, ...]) -> None:
+    """The repository says neither where its packages come from nor where it was written."""
+    guilty = []
+    for file in repository_files():
+        text = file.read_bytes().decode("utf-8", "replace")
+        guilty += [(str(file.relative_to(ROOT)), word) for word in words if word in text]
+    assert guilty == []
+
+
+def test_every_folder_of_modules_is_a_package() -> None:
+    """A folder without `__init__.py` is invisible to the import contracts."""
+    folders = {file.parent for file in product_files()}
+    bare = {str(folder.relative_to(ROOT)) for folder in folders if not (folder / "__init__.py").is_file()}
+    assert bare == set()
+
+
+def test_root_holds_only_the_known_names() -> None:
+    """The root stays the names that ARCHITECTURE lists; hidden files aside."""
+    allowed = {
+        "README.md",
+        "LICENSE",
+        "CHANGELOG.md",
+        "Makefile",
+        "pyproject.toml",
+        "requirements.lock",
+        "tests",
+    }
+    names = {file.relative_to(ROOT).parts[0] for file in repository_files()}
+    assert {name for name in names if not name.startswith(".")} - allowed - set(PACKAGES) == set()
