@@ -147,8 +147,9 @@ class GateFigure(Frozen):
     method: str
     n_effective: float
     """n of the worst case divided by the variance inflation of its clusters."""
-    icc: float
-    """Intracluster correlation used: the larger of the estimate and the planning value."""
+    icc: float | None
+    """Intracluster correlation used, the larger of the estimate and the planning value; null where no
+    cluster holds two cases, since nothing is then allowed for."""
     clusters: int
     """Distinct clusters that hold an item of the worst case's denominator."""
     cases_per_cluster_max: int

@@ -1,0 +1,255 @@
+"""Admission policies: thresholds fixed before the evidence is seen; a policy's identity is its digest."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from calibration.evidence import EvidenceGrade, Frozen, ItemKind
+from calibration.labels import ReferenceRule
+from calibration.statistics.normal import look_adjusted_confidence, z_value
+from rubrics.digest import digest
+from rubrics.errors import DeclarationError
+
+COMPARISONS = ("upper_at_most", "lower_at_least", "lower_not_above", "point_at_most", "point_at_least")
+
+GUARDS: dict[str, tuple[ItemKind, frozenset[str]]] = {
+    "non_acceptance_among_pass": (ItemKind.RATE, frozenset({"upper_at_most", "point_at_most"})),
+    "frr": (ItemKind.RATE, frozenset({"upper_at_most", "point_at_most"})),
+    "abstention": (ItemKind.RATE, frozenset({"upper_at_most", "point_at_most"})),
+    "invalid": (ItemKind.RATE, frozenset({"upper_at_most", "point_at_most"})),
+    "coverage": (ItemKind.RATE, frozenset({"point_at_least"})),
+    "position_consistency": (ItemKind.RATE, frozenset({"point_at_least"})),
+    "position_effect_abs": (ItemKind.RATE, frozenset({"point_at_most"})),
+    "repeat_pairwise": (ItemKind.RATE, frozenset({"point_at_least"})),
+    "slice_far": (ItemKind.RATE, frozenset({"lower_not_above"})),
+    "kappa_vs_reference": (ItemKind.AGREEMENT, frozenset({"lower_at_least"})),
+    "rater_kappa": (ItemKind.DATA_QUALITY, frozenset({"point_at_least"})),
+    "far_high_bound": (ItemKind.DATA_QUALITY, frozenset({"point_at_most"})),
+}
+"""What each guard may do and which comparisons it knows (STATISTICS §0.4, §10)."""
+
+
+class ClusterRule(Frozen):
+    """How items that share a cluster are allowed for."""
+
+    planning_icc: float = Field(default=0.3, ge=0, le=1)
+    """Least intracluster correlation assumed; with no accepted failure nothing else protects."""
+    min_clusters: int = Field(default=0, ge=0)
+    """Clusters of failures wanted where a cluster holds more than one."""
+
+
+class FarGate(Frozen):
+    """The gate: the interval's upper end on FAR at or under the limit, open verdicts in the worst case."""
+
+    metric: Literal["far"] = "far"
+    interval: Literal["wilson"] = "wilson"
+    confidence: float = Field(default=0.95, gt=0, lt=1)
+    sided: Literal[1, 2] = 2
+    upper_at_most: float = Field(gt=0, lt=1)
+    open_verdicts: Literal["worst_case_to_pass_best_case_to_fail"] = "worst_case_to_pass_best_case_to_fail"
+    cluster: ClusterRule = ClusterRule()
+
+
+class Minimum(Frozen):
+    """Least evidence; falling short is insufficient, never a rejection. 0 or null asks for nothing."""
+
+    fail: int = Field(default=0, ge=0)
+    passing: int = Field(default=0, ge=0, alias="pass")
+    cases: int = Field(default=0, ge=0)
+    raters_per_case: int = Field(default=0, ge=0)
+    unresolved_reference_at_most: float | None = Field(default=None, ge=0, le=1)
+    evidence_grade: EvidenceGrade | None = None
+
+
+class Guard(Frozen):
+    """One limit beside the gate; exactly one comparison is given."""
+
+    upper_at_most: float | None = None
+    lower_at_least: float | None = None
+    lower_not_above: float | None = None
+    point_at_most: float | None = None
+    point_at_least: float | None = None
+    effect: Literal["fail", "insufficient", "warn"] | None = None
+    """What breaking it does; by default what its kind does at most."""
+    min_n: int = Field(default=0, ge=0)
+    """Denominator below which it is insufficient (for slices: not assessed)."""
+
+    @model_validator(mode="after")
+    def _one_comparison(self) -> Self:
+        given = [name for name in COMPARISONS if getattr(self, name) is not None]
+        if len(given) != 1:
+            allowed = ", ".join(COMPARISONS)
+            raise ValueError(f"a guard has exactly one of {allowed}; this one has {given or 'none'}")
+        return self
+
+    @property
+    def comparison(self) -> str:
+        """The name of the one comparison."""
+        return next(name for name in COMPARISONS if getattr(self, name) is not None)
+
+    @property
+    def limit(self) -> float:
+        """The number compared with."""
+        return float(getattr(self, self.comparison))
+
+
+class ReferenceRequirement(Frozen):
+    """What the reference labels must be."""
+
+    blind: bool = False
+    """Every rater was blind: enforced by the app, by a session sheet, or declared by the imported file."""
+    label_rule: ReferenceRule = ReferenceRule.MAJORITY
+    allow_constructed: bool = False
+    """A demonstration policy may decide on constructed evidence; every line is stamped."""
+
+
+class LookRule(Frozen):
+    """How often the gate may be evaluated and how its error is divided among the looks."""
+
+    max: int = Field(default=1, ge=1)
+    rule: Literal["bonferroni"] = "bonferroni"
+
+
+class Expiry(Frozen):
+    """How long a decision holds."""
+
+    days: int = Field(default=90, ge=1)
+    deployments: int | None = Field(default=None, ge=1)
+
+
+class AdmissionPolicy(Frozen):
+    """Everything that decides an admission, fixed beforehand."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")
+    version: int = Field(ge=1)
+    description: str = ""
+    role: Literal["acceptance", "review_trigger", "diagnostic"] = "acceptance"
+    primary: FarGate
+    informative: bool = False
+    """Insufficient unless the judge accepts reference passes more often than reference failures."""
+    minimum: Minimum = Minimum()
+    guards: dict[str, Guard] = Field(default_factory=dict)
+    reference: ReferenceRequirement = ReferenceRequirement()
+    looks: LookRule = LookRule()
+    judges_compared: Literal["none", "holm"] = "none"
+    expiry: Expiry = Expiry()
+    recalibrate_on: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _known_guards(self) -> Self:
+        for name, guard in self.guards.items():
+            if name not in GUARDS:
+                raise ValueError(f"guard {name!r} is not known; known guards: {', '.join(sorted(GUARDS))}")
+            _, allowed = GUARDS[name]
+            if guard.comparison not in allowed:
+                raise ValueError(
+                    f"guard {name!r} takes {' or '.join(sorted(allowed))}, not {guard.comparison}"
+                )
+        return self
+
+    @property
+    def label(self) -> str:
+        """The name@version that people read."""
+        return f"{self.name}@{self.version}"
+
+    @property
+    def digest(self) -> str:
+        """Identity: SHA-256 of the whole content."""
+        return digest(self)
+
+    @property
+    def confidence(self) -> float:
+        """Level of every gate interval: the error is divided among the looks."""
+        return look_adjusted_confidence(1 - self.primary.confidence, self.looks.max)
+
+    @property
+    def z(self) -> float:
+        """Normal quantile of the gate at its look level."""
+        return z_value(self.confidence, sided=self.primary.sided)
+
+
+def parse_policy(text: str, *, source: str) -> AdmissionPolicy:
+    """The policy that a YAML text declares.
+
+    Raises:
+        DeclarationError: the text is no YAML mapping, or a field is unknown or out of range.
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        content: Any = YAML(typ="safe", pure=True).load(text)
+    except YAMLError as error:
+        raise DeclarationError(f"{source} is not YAML: {error}") from error
+    if not isinstance(content, dict):
+        raise DeclarationError(f"{source} holds {type(content).__name__}; a policy is a mapping of fields")
+    try:
+        return AdmissionPolicy.model_validate(content)
+    except ValidationError as error:
+        raise DeclarationError(f"{source}: {_first_problem(error)}") from error
+
+
+def _first_problem(error: ValidationError) -> str:
+    """The first thing wrong, with its place, in one sentence."""
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"]) or "policy"
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    return f"{place}: {first['msg'].removeprefix('Value error, ')}; got {first['input']!r}{more}"
+
+
+SHIPPED = ("acceptance", "demo", "far_only")
+
+
+@cache
+def shipped_policy(name: str) -> AdmissionPolicy:
+    """A policy that ships, by name.
+
+    Raises:
+        DeclarationError: no policy of this name ships.
+    """
+    if name not in SHIPPED:
+        raise DeclarationError(
+            f"no policy {name!r} ships with voirdire; there are {', '.join(SHIPPED)}; or give a YAML file"
+        )
+    text = resources.files("calibration").joinpath("policies", f"{name}.yaml").read_text("utf-8")
+    return parse_policy(text, source=f"{name}.yaml")
+
+
+def load_policy(name_or_path: str) -> AdmissionPolicy:
+    """A shipped policy by name, or the policy in a YAML file.
+
+    Raises:
+        DeclarationError: neither a shipped name nor a readable file, or the content is wrong.
+    """
+    if name_or_path in SHIPPED:
+        return shipped_policy(name_or_path)
+    path = Path(name_or_path)
+    if not path.is_file():
+        shipped = ", ".join(SHIPPED)
+        raise DeclarationError(
+            f"policy {name_or_path!r} is neither a shipped policy ({shipped}) nor a file that exists"
+        )
+    try:
+        text = path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DeclarationError(
+            f"{name_or_path} is not UTF-8 at byte {error.start}; save it as UTF-8"
+        ) from error
+    return parse_policy(text, source=path.name)
+
+
+def far_only(limit: float) -> AdmissionPolicy:
+    """The shipped far_only policy with another limit on FAR.
+
+    Raises:
+        DeclarationError: the limit is not between 0 and 1.
+    """
+    if not 0 < limit < 1:
+        raise DeclarationError(f"FAR limit {limit!r} is not a rate between 0 and 1; 0.10 means 10 %")
+    base = shipped_policy("far_only")
+    return base.model_copy(update={"primary": base.primary.model_copy(update={"upper_at_most": limit})})

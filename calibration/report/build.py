@@ -1,0 +1,150 @@
+"""Cases of one judge under one criterion -> CalibrationReport.
+
+Pure: the same cases in any order give the same report and the same digest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from calibration.evidence import (
+    BaselineFigure,
+    CalibrationReport,
+    Case,
+    FailureShareFigure,
+    RateFigure,
+    ReportScope,
+    VerdictTable,
+)
+from calibration.labels import Assessment
+from calibration.policy import AdmissionPolicy
+from calibration.report.coding import FAR_RULE, GUARD_RULES, CodedCases, GateSettings, gate_figure
+from calibration.report.figures import (
+    constant_baselines,
+    count_figures,
+    far_bounds,
+    kappa_figure,
+    margin_figures,
+    operational_kappa,
+    rate_figure,
+    slice_figures,
+)
+from calibration.report.gaps import not_assessed, not_established
+from calibration.report.raters import evidence_grade, rater_figure
+from rubrics.digest import digest
+
+
+def build_report(
+    cases: Sequence[Case],
+    *,
+    scope: ReportScope,
+    policy: AdmissionPolicy | None = None,
+    assessments: Sequence[Assessment] = (),
+    baselines: Sequence[BaselineFigure] = (),
+    constructed: bool = False,
+    warnings: Sequence[str] = (),
+) -> CalibrationReport:
+    """The calibration report of one judge under one criterion.
+
+    Args:
+        cases: one per item, the order does not matter; every item of the set is there, whatever the
+            judge said of it.
+        scope: judge, rubric, criterion, and the dataset, set and run that the cases come from.
+        policy: whose gate settings (look level, planning ICC) the gate's intervals take.
+        assessments: the raters' labels behind the references, for agreement and blindness.
+        baselines: further baselines beside always-accept and always-reject.
+        constructed: the evidence was written for demonstration.
+        warnings: what a reader must know of how the cases were read.
+
+    Raises:
+        ValueError: two cases have the same item id.
+    """
+    ordered = sorted(cases, key=lambda case: case.item_id)
+    _require_distinct(ordered)
+    settings = GateSettings.of(policy)
+    coded = CodedCases.of(ordered)
+    table = coded.table()
+    raters = rater_figure(ordered, assessments)
+    fields: dict[str, Any] = {
+        **scope.model_dump(),
+        **_rates(table),
+        "inputs": inputs_digest(ordered),
+        "policy": f"{settings.label} {settings.digest}" if settings.label else None,
+        "evidence_grade": evidence_grade(raters, constructed=constructed),
+        "constructed": constructed,
+        "warnings": tuple(warnings),
+        "counts": count_figures(table, coded),
+        "table": table,
+        "far_gate": gate_figure(coded, FAR_RULE, settings),
+        "guard_gates": {name: gate_figure(coded, rule, settings) for name, rule in GUARD_RULES.items()},
+        "margins": margin_figures(table),
+        "wrong_side": None,
+        "position": None,
+        "repeats": None,
+        "raters": raters,
+        "slices": slice_figures(ordered, coded, settings),
+        "baselines": (*constant_baselines(table), *baselines),
+    }
+    draft = CalibrationReport(report="", not_assessed=(), not_established=(), **fields)
+    full = draft.model_copy(
+        update={
+            "not_assessed": not_assessed(draft, policy),
+            "not_established": not_established(draft, policy),
+        }
+    )
+    return full.model_copy(update={"report": digest(full)})
+
+
+def _require_distinct(ordered: Sequence[Case]) -> None:
+    for one, following in pairwise(ordered):
+        if one.item_id == following.item_id:
+            raise ValueError(f"item {one.item_id!r} stands twice among the cases; each item is one case")
+
+
+def inputs_digest(ordered: Sequence[Case]) -> str:
+    """Identity of the cases: item, cluster, reference, outcome and slices of each, in item order."""
+    return digest(
+        [
+            [
+                case.item_id,
+                case.cluster,
+                case.reference.verdict,
+                case.reference.raters,
+                case.reference.adjudicated,
+                case.outcome.verdict,
+                case.outcome.reason,
+                case.outcome.detail,
+                case.slices,
+            ]
+            for case in ordered
+        ]
+    )
+
+
+def _rates(table: VerdictTable) -> dict[str, Any]:
+    """Every rate that the verdict table gives, by the denominators of STATISTICS §1."""
+    fail, passing, every = table.fail, table.passing, table.all
+    resolved = fail.total + passing.total
+    accepted = rate_figure(fail.accepted, fail.accepted + passing.accepted)
+    return {
+        "far": rate_figure(fail.accepted, fail.total),
+        "far_decided": rate_figure(fail.accepted, fail.decided),
+        "far_bounds": far_bounds(table, all_unknown=False),
+        "far_bounds_all_unknown": far_bounds(table, all_unknown=True),
+        "frr": rate_figure(passing.rejected, passing.total),
+        "non_acceptance_among_pass": rate_figure(passing.total - passing.accepted, passing.total),
+        "failure_among_accepted": FailureShareFigure(**_fields(accepted)),
+        "kappa": operational_kappa(table),
+        "kappa_decided": kappa_figure([(fail.rejected, fail.accepted), (passing.rejected, passing.accepted)]),
+        "disagreement": rate_figure(fail.accepted + passing.total - passing.accepted, resolved),
+        "coverage": rate_figure(every.decided, every.total),
+        "abstention": rate_figure(every.abstained, every.total),
+        "invalid": rate_figure(every.invalid, every.total),
+        "open": rate_figure(every.open, every.total),
+    }
+
+
+def _fields(figure: RateFigure) -> dict[str, Any]:
+    return {name: getattr(figure, name) for name in RateFigure.model_fields}

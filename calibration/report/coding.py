@@ -1,0 +1,171 @@
+"""Cases as integer codes, and the gate's two-sided question to them: worst case above, best case below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibration.evidence import Case, GateFigure, VerdictRow, VerdictTable, outcome_column
+from calibration.policy import AdmissionPolicy
+from calibration.statistics.clusters import PLANNING_ICC, cluster_wilson
+from rubrics.verdict import Verdict
+
+COLUMNS = tuple(VerdictRow.model_fields)
+
+_ACCEPTED, _REJECTED = 0, 1
+_FINAL = (2, 3, 4)
+_OPEN = (5, 6, 7)
+FAIL, PASS, UNRESOLVED = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class GateSettings:
+    """What of a policy enters the gate's intervals."""
+
+    confidence: float = 0.95
+    sided: int = 2
+    planning_icc: float = PLANNING_ICC
+    label: str | None = None
+    """The policy as name@version, None without one."""
+    digest: str | None = None
+
+    @classmethod
+    def of(cls, policy: AdmissionPolicy | None) -> GateSettings:
+        """The settings of a policy; one look at 95 % with the planning ICC without one."""
+        if policy is None:
+            return cls()
+        cluster = policy.primary.cluster
+        return cls(policy.confidence, policy.primary.sided, cluster.planning_icc, policy.label, policy.digest)
+
+
+@dataclass(frozen=True, slots=True)
+class CodedCases:
+    """The cases as integer codes, so that every count is one array operation."""
+
+    reference: NDArray[np.int64]
+    outcome: NDArray[np.int64]
+    cluster: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, cases: Sequence[Case]) -> CodedCases:
+        """The codes of the cases, in their order."""
+        columns = {name: code for code, name in enumerate(COLUMNS)}
+        references = {Verdict.FAIL: FAIL, Verdict.PASS: PASS}
+        clusters: dict[str, int] = {}
+        return cls(
+            np.array([references.get(c.reference.verdict, UNRESOLVED) for c in cases], dtype=np.int64),
+            np.array([columns[outcome_column(c.outcome)] for c in cases], dtype=np.int64),
+            np.array([clusters.setdefault(c.cluster, len(clusters)) for c in cases], dtype=np.int64),
+        )
+
+    def where(self, mask: NDArray[np.bool_]) -> CodedCases:
+        """The cases that the mask keeps."""
+        return CodedCases(self.reference[mask], self.outcome[mask], self.cluster[mask])
+
+    def table(self) -> VerdictTable:
+        """Counts of outcome by reference."""
+        counts = np.bincount(self.reference * len(COLUMNS) + self.outcome, minlength=len(COLUMNS) * 3)
+        rows = counts.reshape(3, len(COLUMNS)).tolist()
+        fail, passing, unresolved = (VerdictRow(**dict(zip(COLUMNS, row, strict=True))) for row in rows)
+        return VerdictTable(fail=fail, passing=passing, unresolved=unresolved)
+
+    def clusters_of(self, *references: int) -> int:
+        """Distinct clusters among the cases with these references."""
+        return int(np.unique(self.cluster[np.isin(self.reference, references)]).size)
+
+
+Cells = frozenset[tuple[int, int]]
+"""(reference, outcome) cells of the verdict table."""
+
+
+def _cells(reference: int, outcomes: Iterable[int]) -> Cells:
+    return frozenset((reference, outcome) for outcome in outcomes)
+
+
+_EVERY = range(len(COLUMNS))
+_ALL_CELLS: Cells = frozenset((r, o) for r in range(3) for o in _EVERY)
+
+
+def _column(*outcomes: int) -> Cells:
+    return frozenset((r, o) for r in range(3) for o in outcomes)
+
+
+@dataclass(frozen=True, slots=True)
+class GateRule:
+    """Which cells count and which stand in the denominator, in the case that each end is taken from."""
+
+    upper_of: Cells
+    upper_among: Cells
+    lower_of: Cells
+    lower_among: Cells
+
+
+_NOT_ACCEPTED = tuple(o for o in _EVERY if o != _ACCEPTED)
+FAR_RULE = GateRule(
+    _cells(FAIL, (_ACCEPTED, *_OPEN)) | _cells(UNRESOLVED, (_ACCEPTED, *_OPEN)),
+    _cells(FAIL, _EVERY) | _cells(UNRESOLVED, (_ACCEPTED, *_OPEN)),
+    _cells(FAIL, (_ACCEPTED,)),
+    _cells(FAIL, _EVERY),
+)
+GUARD_RULES = {
+    "non_acceptance_among_pass": GateRule(
+        _cells(PASS, _NOT_ACCEPTED) | _cells(UNRESOLVED, _NOT_ACCEPTED),
+        _cells(PASS, _EVERY) | _cells(UNRESOLVED, _NOT_ACCEPTED),
+        _cells(PASS, (_REJECTED, *_FINAL)),
+        _cells(PASS, _EVERY),
+    ),
+    "frr": GateRule(
+        _cells(PASS, (_REJECTED, *_OPEN)) | _cells(UNRESOLVED, (_REJECTED, *_OPEN)),
+        _cells(PASS, _EVERY) | _cells(UNRESOLVED, (_REJECTED, *_OPEN)),
+        _cells(PASS, (_REJECTED,)),
+        _cells(PASS, _EVERY),
+    ),
+    "abstention": GateRule(_column(_FINAL[0], *_OPEN), _ALL_CELLS, _column(_FINAL[0]), _ALL_CELLS),
+    "invalid": GateRule(_column(_FINAL[1], *_OPEN), _ALL_CELLS, _column(_FINAL[1]), _ALL_CELLS),
+    # Coverage should be high: its worst case is the lower end, so open verdicts count only above.
+    "coverage": GateRule(
+        _column(_ACCEPTED, _REJECTED, *_OPEN), _ALL_CELLS, _column(_ACCEPTED, _REJECTED), _ALL_CELLS
+    ),
+}
+
+
+def _per_cluster(coded: CodedCases, of: Cells, among: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Counted cases and denominator of every cluster."""
+    width = len(COLUMNS)
+    counted, kept = np.zeros(3 * width, dtype=bool), np.zeros(3 * width, dtype=bool)
+    counted[[r * width + o for r, o in of]] = True
+    kept[[r * width + o for r, o in among]] = True
+    code = coded.reference * width + coded.outcome
+    clusters = int(coded.cluster.max()) + 1 if coded.cluster.size else 0
+    x = np.bincount(coded.cluster[counted[code]], minlength=clusters)
+    n = np.bincount(coded.cluster[kept[code]], minlength=clusters)
+    return x, n
+
+
+def gate_figure(coded: CodedCases, rule: GateRule, settings: GateSettings) -> GateFigure:
+    """Both cases of a rate with their cluster Wilson ends."""
+    x, n = _per_cluster(coded, rule.upper_of, rule.upper_among)
+    x_low, n_low = _per_cluster(coded, rule.lower_of, rule.lower_among)
+    level = {"confidence": settings.confidence, "planning_icc": settings.planning_icc}
+    worst = cluster_wilson(x.tolist(), n.tolist(), sided=settings.sided, **level)
+    best = cluster_wilson(x_low.tolist(), n_low.tolist(), sided=settings.sided, **level)
+    largest = int(n.max()) if n.size else 0
+    return GateFigure(
+        x=worst.x,
+        n=worst.n,
+        lower=best.interval.lower,
+        upper=worst.interval.upper,
+        method="wilson" if largest <= 1 else "cluster wilson",
+        n_effective=worst.n_effective,
+        icc=worst.icc if largest > 1 else None,
+        clusters=worst.clusters,
+        cases_per_cluster_max=largest,
+        confidence=settings.confidence,
+        sided=settings.sided,
+        x_best=best.x,
+        n_best=best.n,
+        n_effective_best=best.n_effective,
+    )

@@ -1,0 +1,193 @@
+"""The figures of a report, each from the verdict table or from the coded cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from calibration.evidence import (
+    BaselineFigure,
+    Bounds,
+    Case,
+    Counts,
+    JudgeMargin,
+    KappaFigure,
+    Margins,
+    RateFigure,
+    ReferenceMargin,
+    SliceFigure,
+    UndefinedFigure,
+    VerdictRow,
+    VerdictTable,
+)
+from calibration.report.coding import (
+    FAIL,
+    FAR_RULE,
+    PASS,
+    UNRESOLVED,
+    CodedCases,
+    GateSettings,
+    gate_figure,
+)
+from calibration.statistics.agreement import cohens_kappa
+from calibration.statistics.proportions import rate
+from calibration.values import Undefined
+
+MIN_MARGIN = 0.10
+"""Below this share of the rarer label or verdict kappa is not assessed (STATISTICS §0.4)."""
+
+
+def rate_figure(x: int, n: int) -> RateFigure:
+    """X of n with its two-sided 95 % Wilson interval."""
+    return RateFigure.of(rate(x, n))
+
+
+def kappa_figure(table: Sequence[Sequence[int]]) -> KappaFigure | UndefinedFigure:
+    """Cohen's kappa of a square table with its Fleiss-Cohen-Everitt interval, or why there is none."""
+    kappa = cohens_kappa(table)
+    if isinstance(kappa, Undefined):
+        return UndefinedFigure(undefined=kappa.reason)
+    interval = None if isinstance(kappa.interval, Undefined) else kappa.interval
+    return KappaFigure(
+        estimate=kappa.kappa,
+        lower=interval.lower if interval else None,
+        upper=interval.upper if interval else None,
+        po=kappa.po,
+        pe=kappa.pe,
+        kappa_max=None if isinstance(kappa.kappa_max, Undefined) else kappa.kappa_max,
+        n=int(kappa.n),
+        degenerate=interval is None,
+        method="Fleiss-Cohen-Everitt 1969",
+    )
+
+
+def far_bounds(table: VerdictTable, *, all_unknown: bool) -> Bounds:
+    """FAR with open verdicts and unresolved references (or every unknown) resolved each way.
+
+    The low end counts only what is accepted today and lets every unresolved reference that was not
+    accepted fail; the high end accepts every unknown and lets those unresolved references fail.
+    """
+    fail, unresolved = table.fail, table.unresolved
+
+    def undecided(row: VerdictRow) -> int:
+        return row.open + (row.final_unknown if all_unknown else 0)
+
+    low_n = fail.total + unresolved.total - unresolved.accepted
+    against = unresolved.accepted + undecided(unresolved)
+    high_n = fail.total + against
+    return Bounds(
+        low=fail.accepted / low_n if low_n else None,
+        high=(fail.accepted + undecided(fail) + against) / high_n if high_n else None,
+    )
+
+
+def count_figures(table: VerdictTable, coded: CodedCases) -> Counts:
+    """The counts that scripts read first."""
+    every = table.all
+    return Counts(
+        reference_fail=table.fail.total,
+        reference_pass=table.passing.total,
+        reference_unresolved=table.unresolved.total,
+        accepted_among_fail=table.fail.accepted,
+        accepted_among_pass=table.passing.accepted,
+        rejected_among_fail=table.fail.rejected,
+        rejected_among_pass=table.passing.rejected,
+        abstained=every.abstained,
+        invalid=every.invalid,
+        inconsistent=every.inconsistent,
+        pending=every.pending,
+        missing=every.missing,
+        error=every.error,
+        clusters=coded.clusters_of(FAIL, PASS, UNRESOLVED),
+        clusters_fail=coded.clusters_of(FAIL),
+    )
+
+
+def margin_figures(table: VerdictTable) -> Margins:
+    """Both margins over the resolved references."""
+    n = table.fail.total + table.passing.total
+    accepted = table.fail.accepted + table.passing.accepted
+    return Margins(
+        judge=JudgeMargin(accepted=accepted, not_accepted=n - accepted, n=n),
+        reference=ReferenceMargin(passing=table.passing.total, fail=table.fail.total, n=n),
+    )
+
+
+def smallest_margin(margins: Margins) -> float | Undefined:
+    """The smallest of the four marginal shares in [0, 0.5]; undefined without a resolved reference."""
+    if not margins.judge.n:
+        return Undefined("no item has a resolved reference")
+    cells = (
+        margins.judge.accepted,
+        margins.judge.not_accepted,
+        margins.reference.passing,
+        margins.reference.fail,
+    )
+    return min(cells) / margins.judge.n
+
+
+def slice_figures(
+    cases: Sequence[Case], coded: CodedCases, settings: GateSettings
+) -> tuple[SliceFigure, ...]:
+    """FAR and its cost in each slice, in the order of slice names."""
+    members: dict[tuple[str, str], list[int]] = {}
+    for index, case in enumerate(cases):
+        for pair in case.slices:
+            members.setdefault(pair, []).append(index)
+    figures = []
+    for (name, value), indices in sorted(members.items()):
+        mask = np.zeros(len(cases), dtype=bool)
+        mask[indices] = True
+        part = coded.where(mask)
+        table = part.table()
+        figures.append(
+            SliceFigure(
+                slice=name,
+                value=value,
+                far=rate_figure(table.fail.accepted, table.fail.total),
+                far_gate=gate_figure(part, FAR_RULE, settings),
+                non_acceptance_among_pass=rate_figure(
+                    table.passing.total - table.passing.accepted, table.passing.total
+                ),
+            )
+        )
+    return tuple(figures)
+
+
+def baseline(name: str, description: str, cases: Sequence[Case]) -> BaselineFigure:
+    """The figures of a trivial judge on the same items, to stand beside the examined one."""
+    return _baseline(name, description, CodedCases.of(cases).table())
+
+
+def _baseline(name: str, description: str, table: VerdictTable) -> BaselineFigure:
+    fail, passing = table.fail, table.passing
+    return BaselineFigure(
+        name=name,
+        description=description,
+        far=rate_figure(fail.accepted, fail.total),
+        non_acceptance_among_pass=rate_figure(passing.total - passing.accepted, passing.total),
+        kappa=operational_kappa(table),
+    )
+
+
+def operational_kappa(table: VerdictTable) -> KappaFigure | UndefinedFigure:
+    """Kappa of accept or not accept with pass or fail, over every resolved reference."""
+    fail, passing = table.fail, table.passing
+    return kappa_figure(
+        [
+            (fail.total - fail.accepted, fail.accepted),
+            (passing.total - passing.accepted, passing.accepted),
+        ]
+    )
+
+
+def constant_baselines(table: VerdictTable) -> tuple[BaselineFigure, ...]:
+    """The judge that accepts everything and the one that rejects everything."""
+    fail, passing = table.fail.total, table.passing.total
+    accepts = VerdictTable(fail=VerdictRow(accepted=fail), passing=VerdictRow(accepted=passing))
+    rejects = VerdictTable(fail=VerdictRow(rejected=fail), passing=VerdictRow(rejected=passing))
+    return (
+        _baseline("always-accept", "accepts every item", accepts),
+        _baseline("always-reject", "rejects every item", rejects),
+    )
