@@ -41,9 +41,9 @@ def repository_files() -> tuple[Path, ...]:
     return tuple(ROOT / name for name in sorted(set(listed.split("\0"))) if name and (ROOT / name).is_file())
 
 
-def module_name(file: Path) -> str:
-    """The dotted name under which a product file is imported."""
-    parts = file.relative_to(ROOT).with_suffix("").parts
+def module_name(file: Path, root: Path = ROOT) -> str:
+    """The dotted name under which a product file below `root` is imported."""
+    parts = file.relative_to(root).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
