@@ -1,0 +1,99 @@
+"""Policies: read from YAML, checked, identified by their content."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from calibration.policy import (
+    GUARDS,
+    SHIPPED,
+    Guard,
+    far_only,
+    load_policy,
+    parse_policy,
+    shipped_policy,
+)
+from rubrics.errors import DeclarationError
+
+MINIMAL = "name: mine\nversion: 1\nprimary: {upper_at_most: 0.05}\n"
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_policies_load(name: str) -> None:
+    """Each shipped policy reads, and is found by its name."""
+    assert shipped_policy(name).name == name
+    assert load_policy(name) == shipped_policy(name)
+
+
+def test_acceptance_is_the_design_s_policy() -> None:
+    """Limit 10 %, three looks at z 2.394, 52 failures, two raters, Holm."""
+    policy = shipped_policy("acceptance")
+    assert policy.primary.upper_at_most == 0.10
+    assert round(policy.z, 3) == 2.394
+    assert (policy.minimum.fail, policy.minimum.raters_per_case) == (52, 2)
+    assert policy.judges_compared == "holm"
+    assert set(policy.guards) == set(GUARDS) - {"frr"}
+
+
+def test_far_only_takes_a_limit_and_gets_another_digest() -> None:
+    """far_only 5 % differs from far_only 10 % in its limit and so in its identity."""
+    assert far_only(0.05).primary.upper_at_most == 0.05
+    assert far_only(0.05).digest != far_only(0.10).digest
+    assert far_only(0.10).digest == shipped_policy("far_only").digest
+
+
+@pytest.mark.parametrize("limit", [0.0, 1.0, 10.0, -0.1, float("nan")])
+def test_a_limit_that_is_no_rate_is_refused(limit: float) -> None:
+    """A limit outside (0, 1) is named with what is allowed."""
+    with pytest.raises(DeclarationError, match="between 0 and 1"):
+        far_only(limit)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("- a\n- b\n", "a policy is a mapping"),
+        ("", "a policy is a mapping"),
+        ("a: [", "is not YAML"),
+        (MINIMAL + "colour: red\n", "colour: Extra inputs are not permitted"),
+        ("name: mine\nversion: 1\n", "primary: Field required"),
+        (MINIMAL.replace("0.05", "5"), "upper_at_most: Input should be less than 1"),
+        (MINIMAL + "guards: {speed: {point_at_most: 1}}\n", "guard 'speed' is not known"),
+        (MINIMAL + "guards: {coverage: {point_at_most: 0.1}}\n", "takes point_at_least"),
+        (MINIMAL + "guards: {coverage: {}}\n", "exactly one of"),
+        (MINIMAL + "guards: {invalid: {point_at_most: 0.1, upper_at_most: 0.1}}\n", "exactly one of"),
+    ],
+)
+def test_a_wrong_policy_is_refused_in_one_sentence(text: str, words: str) -> None:
+    """What is wrong and where, with the source's name."""
+    with pytest.raises(DeclarationError, match=r"mine\.yaml") as caught:
+        parse_policy(text, source="mine.yaml")
+    assert words in str(caught.value)
+
+
+def test_several_problems_are_counted() -> None:
+    """The first problem is named and the others are counted."""
+    with pytest.raises(DeclarationError, match=r"\(and 1 more\)"):
+        parse_policy("name: mine\nversion: 0\n", source="mine.yaml")
+
+
+def test_a_file_is_read_and_a_missing_one_named(tmp_path: Path) -> None:
+    """A path is read as UTF-8 with or without BOM; neither name nor file is said in one sentence."""
+    path = tmp_path / "mine.yaml"
+    path.write_text(MINIMAL, encoding="utf-8-sig")
+    assert load_policy(str(path)).name == "mine"
+    path.write_bytes(b"name: \xff\n")
+    with pytest.raises(DeclarationError, match="not UTF-8 at byte 6"):
+        load_policy(str(path))
+    with pytest.raises(DeclarationError, match="neither a shipped policy"):
+        load_policy("nowhere")
+    with pytest.raises(DeclarationError, match="no policy 'nowhere' ships"):
+        shipped_policy("nowhere")
+
+
+def test_a_guard_tells_its_comparison() -> None:
+    """The one comparison and its limit are read off a guard."""
+    guard = Guard(point_at_least=0.9)
+    assert (guard.comparison, guard.limit) == ("point_at_least", 0.9)
