@@ -168,12 +168,12 @@ def _guidance_misfits(criterion: Criterion) -> Iterator[Misfit]:
     for name in Guidance.model_fields:
         text = getattr(criterion.guidance, name)
         if text and name not in needed + optional:
-            raise_words = ", ".join(needed + optional)
+            allowed = ", ".join(needed + optional)
             yield Misfit(
-                f"has no place on a {criterion.scale.kind} scale; it takes {raise_words}", "guidance", name
+                f"has no place on a {criterion.scale.kind} scale; allowed: {allowed}", "guidance", name
             )
         if not text and name in needed and not criterion.imported:
-            yield Misfit(f"{name!r} is missing; say in observable words when", "guidance")
+            yield Misfit(f"{name!r} is missing; say when, in observable words", "guidance")
 
 
 def _failure_misfits(criterion: Criterion) -> Iterator[Misfit]:
@@ -215,8 +215,8 @@ def _example_misfits(criterion: Criterion) -> Iterator[Misfit]:
 def _requirement_misfits(criterion: Criterion) -> Iterator[Misfit]:
     if criterion.required and criterion.role is not JudgeRole.ACCEPTANCE:
         yield Misfit(
-            f"has the role {criterion.role.value!r} and is required; only a criterion of role 'acceptance' "
-            "can be required: write `required: false`",
+            f"a criterion of role {criterion.role.value!r} cannot be required; write `required: false`, "
+            "or give it the role acceptance",
             "role",
         )
     if twice := repeated(criterion.requires):

@@ -172,7 +172,8 @@ BINARY = BinaryScale(kind="binary")
 def bare_levels(levels: Sequence[str | int], accept_at: str | int) -> OrdinalScale:
     """An ordinal scale of levels whose descriptions were not recorded, as imported labels have them.
 
-    Raises pydantic's ValidationError for fewer than two levels, wrong order, or an accept_at that is no level.
+    Raises pydantic's ValidationError for fewer than two levels, a wrong order, or an accept_at that
+    is no level.
     """
     anchor = "Not recorded: this level came with imported labels."
     return OrdinalScale.model_validate(
