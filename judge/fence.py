@@ -1,0 +1,141 @@
+r"""The fence between what an item says and what a judge is told: marks, visible escapes, imitations.
+
+Whatever comes from an item is data. It stands between two lines that carry a random mark, so its author
+cannot close the fence; what cannot be seen is written out as `\u{200B}`, so that nothing is deleted and two
+different texts stay different; and what imitates a fence, a verdict object or a chat template is escaped in
+the same way and flagged, so that quoting it makes no verdict.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+FENCE_VERSION = 1
+"""Raised whenever the same item would be rendered differently: part of every judge's digest."""
+
+MARK_LENGTH = 32
+"""Hexadecimal digits of a fence mark: 128 bits."""
+REPLY_MARK_LENGTH = 12
+"""Hexadecimal digits of a reply mark; shorter, because the model writes it."""
+
+# Default_Ignorable_Code_Point (Unicode 16, DerivedCoreProperties), the whole plane of tags, the interlinear
+# anchors; then controls but for tab and line feed, surrogates, and separators that look like a line end.
+_IGNORABLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_CONTROL = "\0-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029"
+_INVISIBLE = re.compile(f"[{_IGNORABLE}{_CONTROL}]|\r(?!\n)")
+_ESCAPE_LIKE = re.compile(r"\\(?=u\{)")
+_ESCAPED = re.compile(r"\\u\{([0-9A-F]{1,6})\}")
+
+
+class Block(StrEnum):
+    """What kind of text stands in one fence."""
+
+    RECORDED = "RECORDED"
+    """A trusted record, as far as the rubric says so; still data."""
+    REFERENCE = "REFERENCE"
+    CANDIDATE = "CANDIDATE"
+    """Written by, or reachable for, the system under judgment."""
+
+
+class Flag(StrEnum):
+    """What an item's text tried, or happened to hold; recorded beside the verdict, never a verdict itself."""
+
+    HIDDEN_CHARACTERS = "hidden_characters"
+    FENCE_IMITATION = "fence_imitation"
+    VERDICT_IMITATION = "verdict_imitation"
+    CHAT_TOKENS = "chat_tokens"
+
+
+_IMITATIONS: tuple[tuple[Flag, re.Pattern[str]], ...] = (
+    # Each match is at the one character that is escaped.
+    (
+        Flag.FENCE_IMITATION,
+        re.compile(
+            rf"<(?=<\s*(?:END\s+)?(?:{'|'.join(Block)})\b)|>(?=>\s*(?:{'|'.join(Block)})\b)", re.IGNORECASE
+        ),
+    ),
+    (Flag.VERDICT_IMITATION, re.compile(r'(?<=")v(?=erdict"\s*:)')),
+    (
+        Flag.CHAT_TOKENS,
+        re.compile(
+            r"<(?=[|｜][^<>\n]{1,40}[|｜]>|/?s>|(?:start|end)_of_turn>|(?:bos|eos|pad|unk)>|</?SYS>>)"
+            r"|\[(?=/?(?:INST|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|SYSTEM_PROMPT)\])"
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A text as a judge sees it, and what had to be escaped for that."""
+
+    text: str
+    flags: frozenset[Flag]
+
+
+def mark(secret: bytes, *parts: str | int, length: int = MARK_LENGTH) -> str:
+    """The hexadecimal mark of one call: the same for the same secret and parts, else unrelated.
+
+    `secret` is random and private to a run: whoever knows it can forge a fence. `parts` name the call
+    (item, criterion, order, repeat, attempt), so no two calls share a mark.
+    """
+    message = "\x1f".join(str(part) for part in parts).encode("utf-8", "surrogatepass")
+    return hmac.new(secret, message, hashlib.sha256).hexdigest()[:length]
+
+
+def visible(text: str) -> str:
+    r"""The text with every character that cannot be seen as `\u{HEX}`; nothing is dropped.
+
+    A backslash that already stands before `u{` is itself escaped, so the original can be told back
+    (`original`) and no two texts look the same. Line ends stay as they are.
+
+    >>> visible("a" + chr(0x200B) + "b")
+    'a\\u{200B}b'
+    """
+    return _INVISIBLE.sub(_escape, _ESCAPE_LIKE.sub(_escape, text))
+
+
+def original(shown_text: str) -> str:
+    """The text that `visible` or `show` was given."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), shown_text)
+
+
+def show(text: str) -> Shown:
+    """The text of an item made fit to stand in a fence, with a flag for each kind of thing escaped."""
+    seen = visible(text)
+    flags = {Flag.HIDDEN_CHARACTERS} if _INVISIBLE.search(text) else set()
+    for flag, pattern in _IMITATIONS:
+        seen, count = pattern.subn(_escape, seen)
+        if count:
+            flags.add(flag)
+    return Shown(seen, frozenset(flags))
+
+
+def fenced(block: Block, title: str, text: str, call_mark: str) -> str:
+    """The text between its two lines; raises ValueError where it holds the mark (never by chance)."""
+    if call_mark in text:
+        raise ValueError("an item's text holds the mark of its own fence; use another secret")
+    return f"<<<{block} {call_mark} {title}\n{text}\n>>>{block} {call_mark}"
+
+
+def is_blank(text: str) -> bool:
+    """True where a reader would see nothing at all: white space and invisible characters only."""
+    return not _INVISIBLE.sub("", text).strip()
+
+
+def all_flags(shown_texts: Iterable[Shown]) -> tuple[Flag, ...]:
+    """The flags of several texts together, in the order of their declaration."""
+    raised = frozenset().union(*(s.flags for s in shown_texts))
+    return tuple(flag for flag in Flag if flag in raised)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\u{{{ord(found[0]):X}}}"

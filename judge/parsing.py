@@ -1,0 +1,215 @@
+"""A model's reply read into an answer, or into an unknown with its reason; never into a guess.
+
+A verdict is read only from a JSON object of the agreed form: the whole reply (`structured`), or the last
+complete one after the reply mark that the prompt asked for (`marked`). Words like "Final verdict: PASS" are
+never read as a verdict, because the item could have supplied them; where they contradict the object they make
+it invalid. A reply that the provider cut off, filtered or refused is never a pass or a fail.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from judge.answer import Answer, no_answer
+from rubrics.record import normalise_text
+
+MAX_REPLY = 100_000
+"""Characters of a reply that are read; no verdict with its reason is longer."""
+MAX_OBJECTS = 200
+"""Opening braces that are tried in one reply, so that a hostile reply costs no time."""
+VERDICT = "verdict"
+REASON = "reason"
+
+_SPACE = " \t\r\n"
+_CODE_FENCE = re.compile(r"\A```[a-zA-Z0-9]*[ \t]*\r?\n(?P<inside>.*?)\r?\n?```\Z", re.DOTALL)
+_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_VERDICT_KEY = re.compile(r'"verdict"\s*:')
+# What a model writes that declines in words instead of in the agreed form; read only where no object is.
+_REFUSAL = re.compile(
+    r"\A\W*(?:i['’]?m (?:very |so )?sorry|i am sorry|sorry|i apologi[sz]e|as an ai"
+    r"|i (?:can(?:['’]t|not|\snot)|won['’]t|am (?:not able|unable)))\b"
+    r".{0,200}?\b(?:can(?:['’]t|not|\snot)|unable|not able|won['’]t|decline|assist|help|comply|judge)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+class Reading(StrEnum):
+    """Where in a reply the verdict stands; part of the judge's digest."""
+
+    STRUCTURED = "structured"
+    """The whole reply is one object; asked for with a JSON schema."""
+    MARKED = "marked"
+    """The last complete object after a line that carries the call's reply mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerForm:
+    """What the reply to one call must look like."""
+
+    reading: Reading
+    options: tuple[tuple[str, Answer], ...]
+    """Each word that may stand as the verdict, in the order shown, and the answer that it means."""
+    with_reason: bool
+    """Whether the object has a reason beside the verdict."""
+    mark: str | None = None
+    """The call's reply mark, where the reading is `marked`."""
+
+    def __post_init__(self) -> None:
+        if (self.mark is None) == (self.reading is Reading.MARKED):
+            raise ValueError(f"reading {self.reading!s} with mark {self.mark!r}: exactly `marked` has a mark")
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys of the object: these and no others."""
+        return frozenset({VERDICT, REASON} if self.with_reason else {VERDICT})
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a reply says: the answer and the reason that the judge gave for it ("" where none)."""
+
+    answer: Answer
+    rationale: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """One decoded object with its place in the text; a duplicate key keeps both its values."""
+
+    pairs: tuple[tuple[str, Any], ...]
+    start: int
+    end: int
+
+
+_UNPARSED = Parsed(no_answer("invalid", "unparsed"))
+_CONTRADICTORY = Parsed(no_answer("invalid", "contradictory"))
+_OUT_OF_RANGE = no_answer("invalid", "out_of_range")
+_REFUSED = no_answer("abstained", "refusal")
+
+
+def parse(text: str | None, form: AnswerForm, *, finish: str | None, refusal: str | None = None) -> Parsed:
+    """The answer in a reply, or unknown with the reason why it cannot be read.
+
+    `finish` is the provider's finish reason and `refusal` its refusal text, where it has one. Never raises.
+    """
+    if refusal:
+        return Parsed(_REFUSED, normalise_text(refusal))
+    if finish == "content_filter":
+        return Parsed(no_answer("invalid", "content_filter"))
+    if finish == "length":
+        return Parsed(no_answer("invalid", "truncated"))
+    if finish != "stop" or not text or len(text) > MAX_REPLY:
+        return _UNPARSED
+    parsed = _whole(text, form) if form.reading is Reading.STRUCTURED else _after_mark(text, form)
+    return _refusal_in_words(text) if parsed is _UNPARSED else parsed
+
+
+def _refusal_in_words(text: str) -> Parsed:
+    declines = "{" not in text and _REFUSAL.match(text)
+    return Parsed(_REFUSED, normalise_text(text)) if declines else _UNPARSED
+
+
+def _whole(text: str, form: AnswerForm) -> Parsed:
+    stripped = text.strip(_SPACE)
+    fenced = _CODE_FENCE.match(stripped)
+    body = fenced["inside"].strip(_SPACE) if fenced else stripped
+    found = _decode(body, 0)
+    if found is None or found.end != len(body):
+        return _UNPARSED
+    return _read(found, body, form)
+
+
+def _after_mark(text: str, form: AnswerForm) -> Parsed:
+    """The last complete verdict object after the mark; contradictory where objects or words there differ."""
+    _, found, region = _THOUGHT.sub("", text).partition(str(form.mark))
+    if not found:
+        return _UNPARSED
+    objects = [o for o in _objects(region) if _VERDICT_KEY.search(region, o.start, o.end)]
+    if not objects:
+        return _UNPARSED
+    last = _read(objects[-1], region, form)
+    if any(_read(o, region, form).answer != last.answer for o in objects[:-1]):
+        return _CONTRADICTORY
+    return _CONTRADICTORY if _says_otherwise(region[objects[-1].end :], last.answer, form) else last
+
+
+def _says_otherwise(rest: str, answer: Answer, form: AnswerForm) -> bool:
+    """True where the text after the last object opens another one or names another option as the verdict."""
+    if _VERDICT_KEY.search(rest):
+        return True
+    for word, meaning in form.options:
+        named = re.search(rf"\bverdict\b\W{{1,12}}{re.escape(word)}\b", rest, re.IGNORECASE)
+        if named and meaning != answer:
+            return True
+    return False
+
+
+def _objects(text: str) -> Iterator[_Object]:
+    """The complete top-level objects of the text, from left to right."""
+    at, tried = text.find("{"), 0
+    while at != -1 and tried < MAX_OBJECTS:
+        tried += 1
+        found = _decode(text, at)
+        if found is not None:
+            yield found
+        at = text.find("{", at + 1 if found is None else found.end)
+
+
+class _Pairs(tuple[tuple[str, Any], ...]):
+    """An object as its pairs: a dictionary would silently keep the last of two equal keys."""
+
+    __slots__ = ()
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_Pairs)
+
+
+def _decode(text: str, at: int) -> _Object | None:
+    """The object that starts at the place, or None where none does or it is not well-formed."""
+    if text[at : at + 1] != "{":
+        return None
+    try:
+        value, end = _DECODER.raw_decode(text, at)
+    except (ValueError, RecursionError):  # also more digits than an int may have, and nesting without end
+        return None
+    return _Object(tuple(value), at, end)
+
+
+def _read(found: _Object, text: str, form: AnswerForm) -> Parsed:
+    """The answer of one object: its keys must be exactly the agreed ones, spelled without escapes."""
+    verdicts = [value for key, value in found.pairs if key == VERDICT]
+    keys = [key for key, _ in found.pairs]
+    if len(verdicts) > 1:
+        return _UNPARSED if all(value == verdicts[0] for value in verdicts) else _CONTRADICTORY
+    if not _VERDICT_KEY.search(text, found.start, found.end):
+        return _UNPARSED
+    if len(keys) != len(set(keys)) or set(keys) != form.keys:
+        return _UNPARSED
+    reason = dict(found.pairs).get(REASON, "")
+    if not isinstance(reason, str):
+        return _UNPARSED
+    answer = _option(verdicts[0], form)
+    return _UNPARSED if answer is None else Parsed(answer, normalise_text(reason))
+
+
+def _option(value: Any, form: AnswerForm) -> Answer | None:
+    """The answer that the value names; out of range for another word or number; None for another type."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    if isinstance(value, float):
+        return _OUT_OF_RANGE
+    word = value if isinstance(value, str) else str(value) if abs(value) < 10**9 else ""
+    for option, answer in form.options:
+        if word == option or _folded(word) == _folded(option):
+            return answer
+    return _OUT_OF_RANGE
+
+
+def _folded(word: str) -> str:
+    """The word in lower case where it is ASCII; a look-alike letter never folds onto an option."""
+    return word.lower() if word.isascii() else word
