@@ -22,9 +22,9 @@ from calibration.labels import Assessment
 from calibration.policy import AdmissionPolicy
 from calibration.report.coding import FAR_RULE, GUARD_RULES, CodedCases, GateSettings, gate_figure
 from calibration.report.figures import (
+    bounds_figure,
     constant_baselines,
     count_figures,
-    far_bounds,
     kappa_figure,
     margin_figures,
     operational_kappa,
@@ -33,6 +33,7 @@ from calibration.report.figures import (
 )
 from calibration.report.gaps import not_assessed, not_established
 from calibration.report.raters import evidence_grade, rater_figure
+from calibration.statistics.error_rates import judge_rates
 from rubrics.digest import digest
 
 
@@ -124,27 +125,21 @@ def inputs_digest(ordered: Sequence[Case]) -> str:
 
 
 def _rates(table: VerdictTable) -> dict[str, Any]:
-    """Every rate that the verdict table gives, by the denominators of STATISTICS §1."""
+    """Every figure that the verdict table gives, by the denominators of STATISTICS §1."""
+    rates = judge_rates(table)
     fail, passing, every = table.fail, table.passing, table.all
-    resolved = fail.total + passing.total
-    accepted = rate_figure(fail.accepted, fail.accepted + passing.accepted)
+    plain = ("far", "far_decided", "frr", "non_acceptance_among_pass", "coverage", "abstention")
+    share = RateFigure.of(rates.failure_among_accepted)
     return {
-        "far": rate_figure(fail.accepted, fail.total),
-        "far_decided": rate_figure(fail.accepted, fail.decided),
-        "far_bounds": far_bounds(table, all_unknown=False),
-        "far_bounds_all_unknown": far_bounds(table, all_unknown=True),
-        "frr": rate_figure(passing.rejected, passing.total),
-        "non_acceptance_among_pass": rate_figure(passing.total - passing.accepted, passing.total),
-        "failure_among_accepted": FailureShareFigure(**_fields(accepted)),
+        **{name: RateFigure.of(getattr(rates, name)) for name in plain},
+        "far_bounds": bounds_figure(rates.far_bounds),
+        "far_bounds_all_unknown": bounds_figure(rates.far_bounds_all_unknown),
+        "failure_among_accepted": FailureShareFigure(**share.model_dump()),
         "kappa": operational_kappa(table),
         "kappa_decided": kappa_figure([(fail.rejected, fail.accepted), (passing.rejected, passing.accepted)]),
-        "disagreement": rate_figure(fail.accepted + passing.total - passing.accepted, resolved),
-        "coverage": rate_figure(every.decided, every.total),
-        "abstention": rate_figure(every.abstained, every.total),
+        "disagreement": rate_figure(
+            fail.accepted + passing.total - passing.accepted, fail.total + passing.total
+        ),
         "invalid": rate_figure(every.invalid, every.total),
         "open": rate_figure(every.open, every.total),
     }
-
-
-def _fields(figure: RateFigure) -> dict[str, Any]:
-    return {name: getattr(figure, name) for name in RateFigure.model_fields}

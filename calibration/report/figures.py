@@ -31,6 +31,7 @@ from calibration.report.coding import (
     gate_figure,
 )
 from calibration.statistics.agreement import cohens_kappa
+from calibration.statistics.error_rates import ResolutionBounds
 from calibration.statistics.proportions import rate
 from calibration.values import Undefined
 
@@ -62,23 +63,11 @@ def kappa_figure(table: Sequence[Sequence[int]]) -> KappaFigure | UndefinedFigur
     )
 
 
-def far_bounds(table: VerdictTable, *, all_unknown: bool) -> Bounds:
-    """FAR with open verdicts and unresolved references (or every unknown) resolved each way.
-
-    The low end counts only what is accepted today and lets every unresolved reference that was not
-    accepted fail; the high end accepts every unknown and lets those unresolved references fail.
-    """
-    fail, unresolved = table.fail, table.unresolved
-
-    def undecided(row: VerdictRow) -> int:
-        return row.open + (row.final_unknown if all_unknown else 0)
-
-    low_n = fail.total + unresolved.total - unresolved.accepted
-    against = unresolved.accepted + undecided(unresolved)
-    high_n = fail.total + against
+def bounds_figure(bounds: ResolutionBounds) -> Bounds:
+    """The record of both-outcome bounds; null without a denominator."""
+    low, high = bounds.low, bounds.high
     return Bounds(
-        low=fail.accepted / low_n if low_n else None,
-        high=(fail.accepted + undecided(fail) + against) / high_n if high_n else None,
+        low=None if isinstance(low, Undefined) else low, high=None if isinstance(high, Undefined) else high
     )
 
 
