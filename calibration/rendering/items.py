@@ -1,0 +1,124 @@
+"""Policy items and coefficients in words: what was asked, what was found."""
+
+from __future__ import annotations
+
+from calibration.evidence import (
+    CalibrationReport,
+    ItemKind,
+    ItemStatus,
+    KappaFigure,
+    PolicyItem,
+    UndefinedFigure,
+)
+from calibration.rendering.numbers import (
+    coefficient_text,
+    end_text,
+    fixed,
+    interval_decimals,
+    limit_text,
+    percent,
+    plain,
+    rate_text,
+    share,
+    whole,
+)
+from calibration.rendering.vocabulary import GRADE_WORDS
+
+_ASKED = {
+    "upper_at_most": "upper end ≤ {}",
+    "lower_at_least": "lower end ≥ {}",
+    "lower_above": "lower end > {}",
+    "lower_not_above": "lower end ≤ {}",
+    "point_at_most": "≤ {}",
+    "point_at_least": "≥ {}",
+    "count_at_most": "at most {}",
+    "count_at_least": "at least {}",
+    "only": "{} only",
+    "grade_at_least": "at least: {}",
+}
+_COEFFICIENTS = frozenset({"kappa_vs_reference", "rater_kappa", "informative", "position_effect_abs"})
+
+
+def limit_words(item: PolicyItem) -> str:
+    """What the policy asks of the item: upper end ≤ 10 %."""
+    if item.limit is None:
+        return "stated"
+    return _ASKED.get(item.comparison, item.comparison.replace("_", " ") + " {}").format(
+        _number(item, item.limit)
+    )
+
+
+def _number(item: PolicyItem, number: float | int | str) -> str:
+    """A limit or value as a percentage, a coefficient, a count or a word, by what the item is."""
+    if isinstance(number, str):
+        return next((words for grade, words in GRADE_WORDS.items() if grade.value == number), number)
+    if item.comparison.startswith("count_"):
+        return whole(int(number))
+    if item.name in _COEFFICIENTS or item.kind is ItemKind.AGREEMENT:
+        return fixed(number, 2) if number else "0"
+    return limit_text(number)
+
+
+def found_text(item: PolicyItem) -> str:
+    """What was found: the count first, then the point and interval, or the one end that decides."""
+    if item.kind is ItemKind.FAR:
+        return _gate_text(item)
+    if item.x is not None and item.n is not None:
+        return _rate_found(item)
+    if item.value is None:
+        return ""
+    if isinstance(item.value, str) or item.comparison.startswith("count_"):
+        return _number(item, item.value)
+    if item.kind is ItemKind.AGREEMENT and item.lower is not None and item.upper is not None:
+        return _range(item, item.lower, item.upper)
+    if item.name in _COEFFICIENTS or item.kind is ItemKind.AGREEMENT:
+        return " ".join(part for part in coefficient_text(float(item.value), item.lower, item.upper) if part)
+    return percent(plain(round(float(item.value) * 100, 1)))
+
+
+def _range(item: PolicyItem, lower: float, upper: float) -> str:
+    """An agreement item decides by its interval: kappa's, or that of a difference in points."""
+    if item.name == "informative":
+        decimals = interval_decimals(lower * 100, upper * 100)
+        return f"{fixed(lower * 100, decimals)} to {fixed(upper * 100, decimals)} points"
+    decimals = interval_decimals(lower, upper, least=1)
+    return f"{fixed(lower, decimals)} to {fixed(upper, decimals)}"
+
+
+def _gate_text(item: PolicyItem) -> str:
+    """The worst case and its upper end; once broken the best case and its lower end."""
+    if not item.n or item.x is None or item.lower is None or item.upper is None:
+        return "no failing answer"
+    end = item.lower if item.status is ItemStatus.FAIL else item.upper
+    word = "from" if item.status is ItemStatus.FAIL else "up to"
+    limit = float(item.limit) if isinstance(item.limit, int | float) else None
+    shown = end_text(end, lower=item.lower, upper=item.upper, limit=limit)
+    return f"{whole(item.x)}/{whole(item.n)} {word} {shown}"
+
+
+def _rate_found(item: PolicyItem) -> str:
+    x, n = item.x or 0, item.n or 0
+    if not n:
+        return f"{x}/{n}"
+    if item.comparison.startswith("point_") and isinstance(item.value, int | float):
+        x = round(item.value * n)  # the count that was compared, whichever case it came from
+    if item.lower is None or item.upper is None:
+        return f"{whole(x)}/{whole(n)} {percent(share(x, n, 0))}"
+    limit = float(item.limit) if isinstance(item.limit, int | float) else None
+    return rate_text(x, n, lower=item.lower, upper=item.upper, limit=limit).text
+
+
+def coefficient_words(figure: KappaFigure | UndefinedFigure) -> str:
+    """A kappa with its interval; "0 (one side constant)" and "undefined" where there is none."""
+    if isinstance(figure, UndefinedFigure):
+        return "undefined"
+    if figure.degenerate:
+        return "0 (one side constant)"
+    return " ".join(part for part in coefficient_text(figure.estimate, figure.lower, figure.upper) if part)
+
+
+def kappa_words(report: CalibrationReport) -> str:
+    """The judge's kappa with its interval, unless the report says that it was not assessed."""
+    if any(gap.name == "kappa" for gap in report.not_assessed):
+        return "not assessed"
+    return coefficient_words(report.kappa)

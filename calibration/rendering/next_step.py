@@ -1,0 +1,137 @@
+"""The last line of a report: the one thing to do, or to collect, next."""
+
+from __future__ import annotations
+
+from calibration.evidence import (
+    AdmissionOutcome,
+    Comparison,
+    EvidenceGrade,
+    Examination,
+    ItemKind,
+    PolicyItem,
+)
+from calibration.labels import Blindness
+from calibration.rendering.numbers import whole
+from calibration.rendering.reading import Reading, Readings
+from calibration.rendering.sentences import more_failures
+from calibration.rendering.text import counted, visible
+from calibration.rendering.vocabulary import name_words
+
+
+def next_step(shown: Examination | Comparison) -> str:
+    """The last line: `Next:` and the one thing to do or to collect."""
+    readings = Readings.of(shown)
+    order = (AdmissionOutcome.INSUFFICIENT, AdmissionOutcome.ADMIT, AdmissionOutcome.REJECT, None)
+    chosen = min(readings.all, key=lambda reading: order.index(reading.outcome))
+    step = _step(chosen)
+    if readings.only is None and chosen.outcome is not None:
+        step = f"for {readings.name(chosen)}, {step}"
+    return f"Next: {step}."
+
+
+def _step(reading: Reading) -> str:
+    if reading.outcome is None:
+        return "name the largest share of failing answers that you can bear, such as --far-limit 0.10"
+    if reading.report.constructed:
+        return "examine your own answers: voirdire check FILE --far-limit 0.10"
+    binding = reading.binding
+    if reading.outcome is AdmissionOutcome.ADMIT or binding is None:
+        return _before_relying(reading)
+    if reading.outcome is AdmissionOutcome.REJECT:
+        return f"{_to_read(reading, binding)}, change the judge, use a fresh set"
+    if reading.report.open.x and (
+        binding.kind is not ItemKind.DATA_QUALITY or binding.name == "far_high_bound"
+    ):
+        missing = counted(reading.report.open.x, "missing verdict")
+        return f"get the {missing} first (run the judge on them), then examine again"
+    return _to_collect(reading, binding)
+
+
+_COUNTED = {
+    "minimum_fail": "failing answer",
+    "minimum_pass": "good answer",
+    "minimum_cases": "answer",
+    "min_clusters": "prompt with a failing answer",
+}
+_TWO_RATERS = "have two raters, blind to the judge, label every answer, then examine again"
+_FIXED = {
+    "non_acceptance_among_pass": "collect more good answers: too few to tell how many it turns away",
+    "raters_per_case": _TWO_RATERS,
+    "evidence_grade": _TWO_RATERS,
+    "blind": "have raters who cannot see the judge label the answers, and record that they were blind",
+    "rater_kappa": "sharpen the rubric until two raters agree, then label again",
+    "unresolved_reference": "have the disputed answers adjudicated, then examine again",
+    "far_high_bound": "have the disputed answers adjudicated, then examine again",
+    "looks": "draw a fresh set: every look that the policy allows is used",
+    "reference_source": "have people label the answers: labels by a model or code decide nothing",
+}
+
+
+def _to_collect(reading: Reading, item: PolicyItem) -> str:
+    """What evidence is missing, by the item that bound the outcome."""
+    if item.name == "far":
+        return _failures_to_collect(reading, item)
+    if item.name == "informative":
+        return _to_be_informative(reading)
+    if item.name in _COUNTED and isinstance(item.limit, int | float) and isinstance(item.value, int | float):
+        more = counted(int(item.limit - item.value), f"more {_COUNTED[item.name]}", _plural(item.name))
+        return f"collect {more}; the policy asks for {whole(int(item.limit))}"
+    return _FIXED.get(
+        item.name, f"look into {name_words(item.name)}: {item.detail or 'the policy asks for more'}"
+    )
+
+
+def _plural(name: str) -> str:
+    return "more prompts with a failing answer" if name == "min_clusters" else ""
+
+
+def _failures_to_collect(reading: Reading, item: PolicyItem) -> str:
+    if reading.unresolved_against and reading.measured.upper <= (reading.limit or 0.0):
+        disputed = counted(reading.unresolved_against, "disputed answer")
+        return f"have the {disputed} that it accepted adjudicated, then examine again"
+    needed = more_failures(reading)
+    if not needed:
+        return f"collect more failing answers: it holds the limit alone, not among the judges ({item.detail})"
+    return f"collect {needed}" + (", each from another prompt" if reading.clustered else "")
+
+
+def _to_be_informative(reading: Reading) -> str:
+    passing = reading.report.table.passing
+    if not passing.total:
+        return "collect answers that people pass: without them nothing shows that it accepts anything"
+    if not passing.accepted:
+        return "use another judge: this one accepts no good answer either"
+    return "use a judge that accepts good answers more often than failing ones, or collect more of both"
+
+
+def _to_read(reading: Reading, item: PolicyItem) -> str:
+    """The cases to look at once a judge is rejected: those that broke the limit."""
+    table = reading.report.table
+    if item.name == "far":
+        return f"read the {counted(table.fail.accepted, 'failing answer')} it accepted"
+    if item.name == "slice_far" and item.x is not None:
+        return f"read the {counted(item.x, 'failing answer')} it accepted in {visible(item.detail)}"
+    if item.name == "non_acceptance_among_pass":
+        turned_away = table.passing.total - table.passing.accepted
+        return f"read the {counted(turned_away, 'good answer')} it did not accept"
+    return f"look into {name_words(item.name)}"
+
+
+def _before_relying(reading: Reading) -> str:
+    """What an admission still lacks before anybody should rely on it, the weakest ground first."""
+    grade = reading.report.evidence_grade
+    if grade in {EvidenceGrade.UNKNOWN, EvidenceGrade.MODEL, EvidenceGrade.ONE_RATER}:
+        found = {
+            EvidenceGrade.UNKNOWN: "who labelled is not recorded",
+            EvidenceGrade.MODEL: "no person labelled",
+            EvidenceGrade.ONE_RATER: "one rater labelled",
+        }[grade]
+        return f"before relying on it, have two blind raters label these answers ({found})"
+    if not _all_blind(reading):
+        return "before relying on it, record that the raters could not see the judge"
+    return "before relying on it, have it signed; an unsigned outcome admits nobody"
+
+
+def _all_blind(reading: Reading) -> bool:
+    raters = reading.report.raters
+    return raters is not None and all(Blindness(word).satisfies_blind for word in raters.blind)

@@ -1,0 +1,221 @@
+"""The three columns under a decision: what bound it, what would change it, what it does not say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calibration.evidence import AdmissionOutcome, ItemKind, ItemStatus, PolicyItem
+from calibration.rendering.items import found_text, limit_words
+from calibration.rendering.numbers import end_text, whole
+from calibration.rendering.reading import Reading, Readings
+from calibration.rendering.sentences import MANY, more_failures
+from calibration.rendering.text import counted, listed, named, number_word, sentence, visible
+from calibration.rendering.vocabulary import OUTCOME_WORDS, name_words
+from calibration.statistics.normal import z_value
+from calibration.statistics.proportions import GateResult, max_accepted, score_gate, wilson_interval
+from calibration.values import Undefined
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """Sentences of the three columns."""
+
+    bound: tuple[str, ...]
+    change: tuple[str, ...]
+    silent: tuple[str, ...]
+    """What the decision does not say."""
+
+
+def reasons(readings: Readings) -> Reasons:
+    """The three columns for everything shown: judge by judge when few, outcome by outcome when many."""
+    if readings.only is not None:
+        only = readings.only
+        return Reasons(tuple(bound_by(only)), tuple(changed_by(only)), _unestablished(only)[:3])
+    if len(readings.all) <= MANY - 1:
+        bound = [f"{readings.name(r)}: {' '.join(bound_by(r)[:1])}" for r in readings.all]
+        change = [f"{readings.name(r)}: {' '.join(changed_by(r)[:1])}" for r in readings.all]
+    else:
+        bound, change = _by_outcome(readings)
+    return Reasons(tuple(bound), tuple(change), _silent(readings))
+
+
+def bound_by(reading: Reading) -> list[str]:
+    """What made the outcome, the binding item first."""
+    if reading.decision is None:
+        return ["No limit and no policy was named: the figures stand, nothing is decided."]
+    said = [_far_bound(reading) if i.kind is ItemKind.FAR else _item_bound(i) for i in reading.deciding]
+    kept = said[:3]
+    if len(said) > len(kept):
+        others = listed([name_words(item.name) for item in reading.deciding[3:]])
+        kept.append(f"Further: {others}.")
+    return kept
+
+
+def _item_bound(item: PolicyItem) -> str:
+    found = found_text(item)
+    stated = f"{name_words(item.name)}: {found}" if found else name_words(item.name)
+    asked = f"; the policy asks for {limit_words(item)}" if item.limit is not None else ""
+    why = f" ({visible(item.detail)})" if item.detail and item.detail not in found else ""
+    return sentence(f"{stated}{asked}{why}")
+
+
+def _far_bound(reading: Reading) -> str:
+    """The gate's two-sided question in words: what was accepted, how far it reaches, where the limit is."""
+    if not reading.report.far.n:
+        return "False acceptance: no answer failed, so there is nothing to measure it on."
+    return f"False acceptance: {_reach(reading)}{_worth(reading)}"
+
+
+def _reach(reading: Reading) -> str:
+    gate, limit = reading.report.far_gate, reading.limit_words
+    best = f"{whole(gate.x_best)}/{whole(gate.n_best)}"
+    worst = f"{whole(gate.x)}/{whole(gate.n)}"
+    unsettled = gate.x != gate.x_best
+    item = reading.far_item
+    status = item.status if item else ItemStatus.INSUFFICIENT
+    if status is ItemStatus.FAIL:
+        even = ", even if all that is open or disputed turns out well" if unsettled else ""
+        return f"{best} is at least {reading.gate_lower}{even}. The limit is {limit}."
+    if status is ItemStatus.PASS:
+        counting = ", counting what is open or disputed against it," if unsettled else ""
+        return f"{worst}{counting} is at most {reading.gate_upper}. The limit is {limit}."
+    if item is not None and item.detail and gate.upper <= (reading.limit or 0.0):
+        return f"{worst} holds the limit alone, but not among all judges compared ({item.detail})."
+    span = f"{reading.gate_lower} to {reading.gate_upper}. The limit, {limit}, lies between."
+    if unsettled:
+        return f"{best} if all that is open or disputed turns out well, {worst} if badly: {span}"
+    return f"{worst} fits anything from {span}"
+
+
+def _worth(reading: Reading) -> str:
+    """What the clusters cost, where there are any."""
+    if not reading.clustered:
+        return ""
+    report, gate = reading.report, reading.report.far_gate
+    effective = int(gate.n_effective)
+    said = (
+        f" {whole(gate.n)} answers from {counted(gate.clusters, 'prompt')} are worth about "
+        f"{whole(effective)} independent ones"
+    )
+    limit = reading.limit
+    plain = wilson_interval(gate.x, gate.n, confidence=gate.confidence, sided=gate.sided)
+    if limit is not None and plain.upper <= limit < gate.upper and report.far.n:
+        shown = end_text(plain.upper, lower=plain.lower, upper=plain.upper, limit=limit)
+        said += f"; read as independent they would reach only {shown} and pass by mistake"
+    return said + "."
+
+
+def changed_by(reading: Reading) -> list[str]:
+    """What would turn the outcome into another one."""
+    if reading.decision is None:
+        return ["A limit: the largest share of failing answers that you can bear to see accepted."]
+    if reading.outcome is AdmissionOutcome.ADMIT:
+        changed = "A change of judge, prompt, rubric or population: each needs a new examination."
+        return [_flip(reading), changed]
+    if reading.outcome is AdmissionOutcome.REJECT:
+        return _rejected_change(reading)
+    return _insufficient_change(reading)
+
+
+def _flip(reading: Reading) -> str:
+    """The fewest further accepted failures that end an admission."""
+    gate, limit = reading.report.far_gate, reading.limit
+    if limit is None or not gate.n:
+        return "Further accepted failures."
+    z = z_value(gate.confidence, sided=gate.sided)
+    kept = gate.n_effective / gate.n
+    more = 1
+    while score_gate((gate.x + more) * kept, (gate.n + more) * kept, limit=limit, z=z) is GateResult.PASS:
+        more += 1
+    found = wilson_interval(
+        (gate.x + more) * kept, (gate.n + more) * kept, confidence=gate.confidence, sided=gate.sided
+    )
+    reach = end_text(found.upper, lower=found.lower, upper=found.upper, limit=limit)
+    about = "about " if reading.clustered else ""
+    noun = "more accepted failure" if more == 1 else "more accepted failures"
+    verb = "turns" if more == 1 else "turn"
+    return (
+        f"{about}{number_word(more)} {noun} ({whole(gate.x + more)}/{whole(gate.n + more)}, up to {reach}) "
+        f"{verb} it into insufficient evidence."
+    ).capitalize()
+
+
+def _rejected_change(reading: Reading) -> list[str]:
+    said = []
+    gate, limit = reading.report.far_gate, reading.limit
+    if reading.binding is not None and reading.binding.kind is ItemKind.FAR and limit is not None:
+        allowed = max_accepted(
+            int(gate.n_effective), limit=limit, z=z_value(gate.confidence, sided=gate.sided)
+        )
+        if not isinstance(allowed, Undefined):
+            worth = "independent failing answers" if reading.clustered else "failing answers"
+            accepted = "no" if allowed == 0 else f"at most {whole(allowed)}"
+            said.append(
+                f"Among {whole(int(gate.n_effective))} {worth} this limit allows {accepted} accepted."
+            )
+        more = more_failures(reading)
+        said.append(sentence(f"More evidence on the same judge: {more}") if more else "")
+    said.append("Another judge or prompt is a new examination, on answers that did not shape it.")
+    return [text for text in said if text]
+
+
+def _insufficient_change(reading: Reading) -> list[str]:
+    said = []
+    table, binding = reading.report.table, reading.binding
+    if binding is not None and binding.kind is ItemKind.FAR:
+        missing = table.fail.open
+        alone = f"The {counted(missing, 'missing verdict')} on failing answers: they alone may decide it."
+        said.append(alone if missing else sentence(more_failures(reading)))
+    elif binding is not None and binding.limit is not None:
+        said.append(sentence(f"{name_words(binding.name)} at {limit_words(binding)}"))
+    looks = reading.decision.looks if reading.decision else None
+    if looks is not None and looks.used >= looks.allowed:
+        said.append(
+            f"Looking again is a further look: this policy allows {number_word(looks.allowed)}. "
+            "Use a fresh set, or declare more looks beforehand."
+        )
+    return [text for text in said if text]
+
+
+def _by_outcome(readings: Readings) -> tuple[list[str], list[str]]:
+    """Many judges: one sentence for each outcome, each judge with the number that bound it."""
+    bound, change = [], []
+    for outcome, word in OUTCOME_WORDS.items():
+        group = [r for r in readings.all if r.outcome is outcome]
+        if not group:
+            continue
+        shown = listed([f"{readings.name(r)} {_short(r)}" for r in group], most=MANY)
+        bound.append(sentence(f"{word}: {shown}"))
+        if outcome is AdmissionOutcome.INSUFFICIENT:
+            change += [f"{readings.name(r)}: {' '.join(changed_by(r)[:1])}" for r in group[:MANY]]
+        if outcome is AdmissionOutcome.ADMIT:
+            change += [f"{readings.name(r)}: {_flip(r)}" for r in group[:MANY]]
+    if any(r.outcome is AdmissionOutcome.REJECT for r in readings.all):
+        change.append("A rejected judge: only another judge or prompt, on answers that did not shape it.")
+    return bound, change
+
+
+def _short(reading: Reading) -> str:
+    """The number that bound a judge, in brackets."""
+    item = reading.binding
+    if item is None or item.kind is ItemKind.FAR:
+        gate = reading.report.far_gate
+        if reading.outcome is AdmissionOutcome.REJECT:
+            return f"({whole(gate.x_best)}/{whole(gate.n_best)}, from {reading.gate_lower})"
+        return f"({whole(gate.x)}/{whole(gate.n)}, up to {reading.gate_upper})"
+    return f"({name_words(item.name)} {found_text(item)})".replace(" )", ")")
+
+
+def _unestablished(reading: Reading) -> tuple[str, ...]:
+    return tuple(visible(claim) for claim in reading.report.not_established)
+
+
+def _silent(readings: Readings) -> tuple[str, ...]:
+    """Claims beyond the evidence: first what tells judges apart, then what every report names."""
+    said = [
+        f"That {named(tie.judges[0])} and {named(tie.judges[1])} differ: {tie.only_first} against {tie.only_second} "
+        f"of {counted(tie.shared_failures, 'shared failure')}."
+        for tie in readings.comparison.ties[:1]
+    ]
+    common = _unestablished(readings.all[0])
+    return (*said, *common[: 3 - len(said)])

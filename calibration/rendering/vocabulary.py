@@ -1,0 +1,140 @@
+"""The words in which outcomes, policy items and figures are shown; one place for terminal, page and app."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calibration.evidence import AdmissionOutcome, EvidenceGrade, ItemStatus
+
+OUTCOME_WORDS = {
+    AdmissionOutcome.ADMIT: "admit",
+    AdmissionOutcome.INSUFFICIENT: "insufficient evidence",
+    AdmissionOutcome.REJECT: "reject",
+}
+"""In the order in which judges are listed."""
+
+STATUS_WORDS = {
+    ItemStatus.PASS: "holds",
+    ItemStatus.INSUFFICIENT: "insufficient",
+    ItemStatus.FAIL: "broken",
+    ItemStatus.WARNING: "warning",
+}
+
+UNASKED = "not decided"
+"""Where no limit and no policy was named."""
+
+NAMES = {
+    "far": "false acceptance",
+    "informative": "tells good from bad",
+    "non_acceptance_among_pass": "good answers not accepted",
+    "frr": "good answers rejected",
+    "failure_among_accepted": "failures among accepted",
+    "abstention": "abstained",
+    "invalid": "invalid replies",
+    "coverage": "coverage (accepts or rejects)",
+    "open": "open verdicts",
+    "disagreement": "disagreement with people",
+    "position": "order of presentation",
+    "position_consistency": "same verdict in both orders",
+    "position_effect_abs": "effect of the order",
+    "repeats": "repeated runs",
+    "repeat_pairwise": "repeated runs agree, pairs",
+    "slices": "slices",
+    "slice_far": "no slice wholly over the limit",
+    "kappa": "kappa with people",
+    "kappa_decided": "kappa (decided answers only)",
+    "kappa_vs_reference": "kappa with people",
+    "rater_kappa": "kappa between raters",
+    "far_high_bound": "false acceptance if every open answer counts against it",
+    "far_decided": "false acceptance (decided only)",
+    "wrong_side": "wrong side of a pair",
+    "raters": "reliability of the raters",
+    "raters_per_case": "raters per answer",
+    "blind": "blind raters",
+    "blindness": "blind raters",
+    "evidence_grade": "ground of the labels",
+    "unresolved_reference": "answers without an agreed label",
+    "reference_source": "labels made by people",
+    "constructed_evidence": "real evidence, not constructed",
+    "looks": "looks at this evidence",
+    "min_clusters": "prompts with a failing answer",
+    "minimum_fail": "failing answers",
+    "minimum_pass": "good answers",
+    "minimum_cases": "answers in all",
+    "decision": "decision",
+}
+
+
+def name_words(name: str) -> str:
+    """The words for a policy item or figure; its own name with spaces where none are kept here."""
+    return NAMES.get(name, name.replace("_", " "))
+
+
+GRADE_WORDS = {
+    EvidenceGrade.UNKNOWN: "who labelled is not recorded",
+    EvidenceGrade.CONSTRUCTED: "labels constructed for demonstration",
+    EvidenceGrade.MODEL: "labels made by a model or code, not by people",
+    EvidenceGrade.ONE_RATER: "one rater for some or all answers",
+    EvidenceGrade.SEVERAL: "at least two raters for every answer",
+    EvidenceGrade.ADJUDICATED: "at least two raters for every answer, disputes adjudicated",
+    EvidenceGrade.PRODUCTION_OUTCOME: "outcomes seen in production",
+}
+
+BLIND_WORDS = {
+    "yes": "blind, enforced by the rating app",
+    "sheet": "blind, on a session sheet",
+    "declared": "blind, as the imported file says",
+    "no": "not blind",
+    "unknown": "not recorded whether blind",
+}
+
+SOURCE_WORDS = {"human": "by people", "model": "by a model", "code": "by code"}
+
+METHOD_WORDS = {
+    "wilson": "Wilson",
+    "cluster wilson": "Wilson on the effective number of answers",
+    "Fleiss-Cohen-Everitt 1969": "large-sample (Fleiss, Cohen, Everitt 1969)",
+}
+
+MEASURE_WORDS = {
+    "pairs": "pairs",
+    "consistency": "same verdict in both orders",
+    "conflict_rate": "opposite verdicts in the two orders",
+    "conflict": "opposite verdicts in the two orders",
+    "first_preference": "prefers what stands first, among conflicts",
+    "first_preference_lower": "its lower end",
+    "first_preference_upper": "its upper end",
+    "position_effect": "effect of the order",
+    "effect": "effect of the order",
+    "p": "exact p",
+    "pairwise": "pairs of runs that agree",
+    "modal": "runs that give the most frequent verdict",
+    "unanimous": "answers on which all runs agree",
+}
+
+
+def measure_words(name: str) -> str:
+    """The words for a figure of position or repeats."""
+    return MEASURE_WORDS.get(name, name.replace("_", " "))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the verdict table."""
+
+    field: str
+    words: str
+    group: str
+    """decided, final or open."""
+
+
+COLUMNS = (
+    Column("accepted", "Accepts", "decided"),
+    Column("rejected", "Rejects", "decided"),
+    Column("abstained", "Abstained", "final"),
+    Column("invalid", "Invalid", "final"),
+    Column("inconsistent", "Inconsistent", "final"),
+    Column("pending", "Pending", "open"),
+    Column("missing", "Missing", "open"),
+    Column("error", "Error", "open"),
+)

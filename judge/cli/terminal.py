@@ -1,0 +1,386 @@
+"""A report on a terminal: counts in words first, a strip against the limit, what decides, and what is next.
+
+Readable without colour. A pipe gets each paragraph on one line, a terminal gets it wrapped at words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len, chop_cells, set_cell_size
+from rich.console import Console
+from rich.text import Text
+
+from calibration.evidence import (
+    AdmissionOutcome,
+    BaselineFigure,
+    Comparison,
+    Examination,
+    ItemStatus,
+    KappaFigure,
+    PolicyItem,
+    UndefinedFigure,
+)
+from calibration.rendering.explain import explanation
+from calibration.rendering.items import coefficient_words, found_text, kappa_words, limit_words
+from calibration.rendering.next_step import next_step
+from calibration.rendering.numbers import NNBSP, rate_text
+from calibration.rendering.reading import Reading, Readings
+from calibration.rendering.reasons import bound_by
+from calibration.rendering.sentences import headline
+from calibration.rendering.strip import Scale, Strip, judge_strip, rate_strip, scale_for
+from calibration.rendering.text import counted, listed, named, visible
+from calibration.rendering.vocabulary import OUTCOME_WORDS, UNASKED, name_words
+from rubrics.digest import short
+
+_NARROWEST, _WIDEST = 60, 120
+_NAME_LEAST, _STRIP_LEAST = 12, 24
+_ACCEPTED, _TURNED_AWAY = "Failing answers accepted", "Good answers not accepted"
+_GAP = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """The characters of marks and strips."""
+
+    admit: str
+    insufficient: str
+    reject: str
+    warning: str
+    baseline: str
+    line: str
+    thin: str
+    dotted: str
+    start: str
+    end: str
+    open_end: str
+    estimate: str
+    hollow: str
+    limit: str
+    crossing: str
+    beyond: str
+
+
+_SIGNS = Glyphs("✔", "?", "✘", "!", "–", "━", "─", "┈", "├", "┤", "┊", "█", "□", "┃", "╋", "▸")
+_PLAIN = Glyphs("+", "?", "x", "!", "-", "=", "-", ".", "[", "]", ":", "#", "o", "|", "|", ">")
+_STYLES = {
+    AdmissionOutcome.ADMIT: "bold green",
+    AdmissionOutcome.INSUFFICIENT: "bold yellow",
+    AdmissionOutcome.REJECT: "bold red",
+}
+_TO_PLAIN = str.maketrans({"·": "-", "≤": "<=", "≥": ">=", "–": "-", "−": "-", "‹": "<", "›": ">", "…": "~"})
+
+
+def print_report(console: Console, shown: Examination | Comparison, *, explain: bool) -> None:
+    """Write the examination, or several side by side, to the console.
+
+    The first line is the counts in words, the last one `Next:` and what to do.
+    """
+    _Page.on(console, Readings.of(shown)).write(explain=explain)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """One report being written to one console."""
+
+    console: Console
+    readings: Readings
+    width: int
+    glyphs: Glyphs
+
+    @classmethod
+    def on(cls, console: Console, readings: Readings) -> _Page:
+        width = max(_NARROWEST, min(_WIDEST, console.width))
+        return cls(console, readings, width, _PLAIN if console.options.ascii_only else _SIGNS)
+
+    def write(self, *, explain: bool) -> None:
+        """Everything, top to bottom."""
+        self.paragraph(headline(self.readings.comparison))
+        if self.readings.constructed:
+            self.paragraph("Constructed: answers and labels were written for demonstration.", style="italic")
+        self.warnings()
+        for group in self.readings.groups:
+            self.blank()
+            self.group(group)
+        self.deciding()
+        self.gaps(explain=explain)
+        if explain:
+            for text in explanation(self.readings):
+                self.blank()
+                self.paragraph(text)
+        self.blank()
+        self.identity()
+        self.paragraph(next_step(self.readings.comparison), style="bold")
+
+    def warnings(self) -> None:
+        """What a reader must know of how the cases were read."""
+        for text in dict.fromkeys(w for reading in self.readings.all for w in reading.report.warnings):
+            self.paragraph(visible(text), lead=f"{self.glyphs.warning} ")
+
+    def group(self, group: Sequence[Reading]) -> None:
+        """The judges of one criterion: the strip against the limit, then cost and agreement."""
+        if len(self.readings.groups) > 1:
+            self.line(Text(f"Criterion {group[0].criterion}", style="bold"))
+        if len(group) == 1:
+            self.outcome(group[0])
+            self.blank()
+        scale = scale_for(group)
+        rows = [self.judge_row(reading, scale) for reading in group]
+        rows += [self.baseline_row(baseline, scale) for baseline in group[0].report.baselines]
+        self.strips(rows, scale)
+        self.costs(rows)
+
+    def outcome(self, reading: Reading) -> None:
+        """The mark and the word, who was examined, and the sentences that bound it."""
+        mark = self.mark(reading.outcome)
+        word = OUTCOME_WORDS[reading.outcome] if reading.outcome else UNASKED
+        self.line(
+            Text.assemble(f"{mark} {word}".strip(), (f": {reading.judge}", "bold")),
+            style=_style(reading.outcome),
+        )
+        for text in bound_by(reading):
+            self.paragraph(text, lead=_GAP)
+
+    def mark(self, outcome: AdmissionOutcome | None) -> str:
+        """The sign of an outcome; a blank where nothing was decided."""
+        signs = {
+            AdmissionOutcome.ADMIT: self.glyphs.admit,
+            AdmissionOutcome.INSUFFICIENT: self.glyphs.insufficient,
+            AdmissionOutcome.REJECT: self.glyphs.reject,
+        }
+        return signs[outcome] if outcome else ""
+
+    def judge_row(self, reading: Reading, scale: Scale) -> _Row:
+        """A judge's row of both tables."""
+        report = reading.report
+        good = report.non_acceptance_among_pass
+        return _Row(
+            mark=self.mark(reading.outcome),
+            style=_style(reading.outcome),
+            name=reading.judge,
+            far=(reading.gated.count, f"{reading.gated.estimate} {reading.gated.interval}".strip()),
+            strip=judge_strip(reading, scale),
+            good=rate_text(good.x, good.n, lower=good.lower, upper=good.upper).text,
+            kappa=kappa_words(report),
+        )
+
+    def baseline_row(self, baseline: BaselineFigure, scale: Scale) -> _Row:
+        """A baseline's row of both tables: a dash for a mark, hollow, dim."""
+        far, good = baseline.far, baseline.non_acceptance_among_pass
+        words = rate_text(far.x, far.n, lower=far.lower, upper=far.upper, limit=scale.limit)
+        return _Row(
+            mark=self.glyphs.baseline,
+            style="dim",
+            name=named(baseline.name),
+            far=(words.count, f"{words.estimate} {words.interval}".strip()),
+            strip=rate_strip(far, scale, words=words.text, hollow=True),
+            good=rate_text(good.x, good.n, lower=good.lower, upper=good.upper).text,
+            kappa=coefficient_words(baseline.kappa),
+        )
+
+    def strips(self, rows: Sequence[_Row], scale: Scale) -> None:
+        """Failing answers accepted: count, rate and interval, and the interval drawn against the limit."""
+        if not any(row.strip for row in rows):
+            return
+        counts = max(cell_len(row.far[0]) for row in rows)
+        rates = max(cell_len(row.far[1]) for row in rows)
+        names = self.name_width(rows, beside=2 + counts + rates + 3 * len(_GAP) + _STRIP_LEAST)
+        names = max(names, len(_ACCEPTED) - counts - rates - 2 * len(_GAP))
+        before = 2 + names + counts + rates + 3 * len(_GAP)
+        width = max(_STRIP_LEAST, self.width - before)
+        self.line(Text.assemble((set_cell_size(_ACCEPTED, before), "bold"), _axis(scale, width)))
+        for row in rows:
+            cells = (_name(row, names), row.far[0].rjust(counts), set_cell_size(row.far[1], rates))
+            drawn = draw(row.strip, scale, width, self.glyphs) if row.strip else "no failing answer"
+            self.line(Text(_GAP.join((*cells, drawn))), style=row.style)
+        self.blank()
+
+    def costs(self, rows: Sequence[_Row]) -> None:
+        """Good answers not accepted, and kappa."""
+        goods = max(len(_TURNED_AWAY), *(cell_len(row.good) for row in rows))
+        kappas = max(cell_len(row.kappa) for row in rows)
+        names = self.name_width(rows, beside=2 + goods + kappas + 2 * len(_GAP))
+        head = _GAP.join((" " * (names + 2), set_cell_size(_TURNED_AWAY, goods), "Kappa"))
+        self.line(Text(head, style="bold"))
+        for row in rows:
+            cells = (_name(row, names), set_cell_size(row.good, goods), row.kappa)
+            self.line(Text(_GAP.join(cells)), style=row.style)
+
+    def name_width(self, rows: Sequence[_Row], *, beside: int) -> int:
+        """Cells for the names: what they need, within what the other columns leave."""
+        return min(max(cell_len(row.name) for row in rows), max(_NAME_LEAST, self.width - beside))
+
+    def deciding(self) -> None:
+        """What decided under which policy, what warns, and how many items hold beside."""
+        decided = [reading for reading in self.readings.all if reading.decision]
+        if not decided:
+            return
+        self.blank()
+        policies = listed(tuple(dict.fromkeys(visible(r.decision.policy) for r in decided if r.decision)))
+        only = self.readings.only
+        self.paragraph(f"Policy {policies}{_tally(only) if only else ''}")
+        for reading in decided:
+            who = "" if only else f"{self.readings.name(reading)}: "
+            for item in _shown_items(reading):
+                self.paragraph(who + _item_words(item), lead=f"{self.status_mark(item.status)} ")
+
+    def status_mark(self, status: ItemStatus) -> str:
+        """The sign of a policy item."""
+        return {
+            ItemStatus.PASS: self.glyphs.admit,
+            ItemStatus.FAIL: self.glyphs.reject,
+            ItemStatus.INSUFFICIENT: self.glyphs.insufficient,
+            ItemStatus.WARNING: self.glyphs.warning,
+        }[status]
+
+    def gaps(self, *, explain: bool) -> None:
+        """What was not assessed, by name; the reasons come with --explain."""
+        names = dict.fromkeys(name_words(g.name) for r in self.readings.all for g in r.report.not_assessed)
+        if names and not explain:
+            self.blank()
+            self.paragraph(f"Not assessed: {listed(tuple(names))} (reasons: --explain).")
+
+    def identity(self) -> None:
+        """Digests by which the report and its inputs are found again."""
+        if self.readings.only is None:
+            return
+        report = self.readings.only.report
+        self.line(Text(f"report {short(report.report)} · inputs {short(report.inputs)}", style="dim"))
+
+    def blank(self) -> None:
+        """An empty line."""
+        self.console.print()
+
+    def paragraph(self, text: str, *, lead: str = "", style: str = "") -> None:
+        """Text that may be long: wrapped at words on a terminal, one line in a pipe."""
+        width = self.width - cell_len(lead)
+        lines = list(wrapped(text, width)) if self.console.is_terminal else [text]
+        for number, line in enumerate(lines):
+            self.line(Text((lead if number == 0 else " " * cell_len(lead)) + line), style=style)
+
+    def line(self, text: Text, *, style: str = "") -> None:
+        """One line as it is: never wrapped, never cut, no trailing blanks."""
+        plain = text.plain.rstrip().replace(NNBSP, " ")
+        if self.glyphs is _PLAIN:
+            plain = plain.translate(_TO_PLAIN)
+            encoding = self.console.encoding
+            plain = plain.encode(encoding, "backslashreplace").decode(encoding)
+            text = Text(plain)
+        else:
+            text = Text(plain, spans=text.spans)
+        self.console.print(text, style=style or None, soft_wrap=True, highlight=False, markup=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A judge or baseline in words."""
+
+    mark: str
+    style: str
+    name: str
+    far: tuple[str, str]
+    strip: Strip | None
+    good: str
+    kappa: str
+
+
+def _name(row: _Row, width: int) -> str:
+    """Mark and name; a name that is too long loses its middle, since names differ at their ends."""
+    name = row.name
+    if cell_len(name) > width:
+        tail = width // 2
+        name = set_cell_size(name, width - tail - 1) + "…" + name[-tail:]
+    return f"{row.mark:1} {set_cell_size(name, width)}"
+
+
+def _style(outcome: AdmissionOutcome | None) -> str:
+    return _STYLES[outcome] if outcome else ""
+
+
+def _shown_items(reading: Reading) -> list[PolicyItem]:
+    """The items that made the outcome and every warning; the gate itself stands in the strip."""
+    items = reading.decision.items if reading.decision else ()
+    warnings = [item for item in items if item.status is ItemStatus.WARNING]
+    return [item for item in (*reading.deciding, *warnings) if item is not reading.far_item]
+
+
+def _item_words(item: PolicyItem) -> str:
+    found = found_text(item)
+    detail = f" ({visible(item.detail)})" if item.detail else ""
+    said = f": {found}{detail}" if found else detail
+    return f"{name_words(item.name)}{said}; asked: {limit_words(item)}"
+
+
+def _tally(reading: Reading) -> str:
+    """How many of the policy's items hold, and which one bound the outcome."""
+    items = reading.decision.items if reading.decision else ()
+    holding = sum(item.status is ItemStatus.PASS for item in items)
+    bound = f", bound by {name_words(reading.binding.name)}" if reading.binding else ""
+    return f": {holding} of {counted(len(items), 'item')} hold{bound}."
+
+
+def _axis(scale: Scale, width: int) -> str:
+    """The axis labels over the strips, the limit's own first."""
+    cells = [" "] * width
+    labels = [(scale.limit_at, scale.limit_words)] if scale.limit_at is not None else []
+    for at, words in [*labels, *((tick.at, tick.words) for tick in scale.ticks)]:
+        start = min(max(0, round(at * (width - 1)) - len(words) // 2), width - len(words))
+        around = cells[max(0, start - 1) : start + len(words) + 1]
+        if all(cell == " " for cell in around):
+            cells[start : start + len(words)] = words
+    return "".join(cells)
+
+
+def draw(strip: Strip, scale: Scale, width: int, glyphs: Glyphs) -> str:
+    """The strip in so many characters: an end never seems to lie on the other side of the limit."""
+    limit = None if scale.limit_at is None else round(scale.limit_at * (width - 1))
+    cells = [" "] * width
+    if limit is not None:
+        cells[limit] = glyphs.limit
+    if strip.off:
+        words = f"{strip.off} {glyphs.beyond}".replace(NNBSP, " ")
+        cells[width - len(words) :] = words
+        return "".join(cells)
+    line = glyphs.thin if strip.hollow else glyphs.line
+    low, high = _column(strip.lower, strip, limit, width), _column(strip.upper, strip, limit, width)
+    for column in range(low, high + 1):
+        cells[column] = glyphs.crossing if column == limit else line
+    if strip.worst is not None:
+        last = _column(strip.worst, strip, limit, width)
+        for column in range(high + 1, last + 1):
+            cells[column] = glyphs.limit if column == limit else glyphs.dotted
+        if last > high:
+            cells[last] = glyphs.open_end
+    if high > low:
+        cells[low] = glyphs.start
+        cells[high] = glyphs.end
+    if strip.beyond:
+        cells[-1] = glyphs.beyond
+    cells[min(max(low, round(strip.estimate * (width - 1))), high)] = (
+        glyphs.hollow if strip.hollow else glyphs.estimate
+    )
+    return "".join(cells)
+
+
+def _column(place: float, strip: Strip, limit: int | None, width: int) -> int:
+    """The column of a place; beside the limit's column unless the place is the limit itself."""
+    column = round(place * (width - 1))
+    if limit is None or column != limit or strip.limit is None or place == strip.limit:
+        return column
+    return max(0, column - 1) if place < strip.limit else min(width - 1, column + 1)
+
+
+def wrapped(text: str, width: int) -> Iterator[str]:
+    """The text in lines of at most so many cells, broken at spaces but not at no-break spaces."""
+    line = ""
+    for word in text.split(" "):
+        if line and cell_len(line) + 1 + cell_len(word) > width:
+            yield line
+            line = ""
+        line = f"{line} {word}" if line else word
+        while cell_len(line) > width:
+            first, *rest = chop_cells(line, width)
+            yield first
+            line = "".join(rest)
+    yield line
