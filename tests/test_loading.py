@@ -27,7 +27,7 @@ def run_python(code: str, *arguments: str, cwd: Path) -> str:
         stdin=subprocess.DEVNULL,
     )  # fmt: skip
     if done.returncode:
-        pytest.fail(f"python -c {code!r} ended with {done.returncode}:\n{done.stderr}")
+        pytest.fail(f"ended with {done.returncode}:\n{done.stderr}")
     return done.stdout
 
 
