@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.statistics.checks import require_same_length
+from calibration.statistics.checks import require_count, require_same_length, require_share
 from calibration.statistics.proportions import wilson_interval
 from calibration.values import Interval, Undefined
 
@@ -144,3 +145,61 @@ def cluster_wilson(
         clusters=int(sizes.size),
         interval=interval,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRobustRate:
+    """A rate of clustered cases with its linearised standard error; no gate uses it."""
+
+    estimate: float
+    standard_error: float
+    design_effect: float | Undefined
+    """Variance over that of as many independent cases; undefined at 0 and at 1."""
+
+
+def cluster_robust_rate(x: Sequence[int], n: Sequence[int]) -> ClusterRobustRate | Undefined:
+    """The rate sum(x) / sum(n) with the ratio estimator's standard error, factor k / (k - 1) for k clusters.
+
+    Undefined with fewer than two clusters that have a case.
+
+    Raises:
+        ValueError: as `as_counts`.
+
+    Source: Cochran 1977, equation 6.13; equals survey::svymean.
+    """
+    events, sizes = as_counts(x, n)
+    clusters, total = int(sizes.size), int(sizes.sum())
+    if clusters < 2:
+        return Undefined("fewer than two clusters: their spread is unknown")
+    estimate = int(events.sum()) / total
+    residual = float(((events - estimate * sizes) ** 2).sum())
+    variance = clusters / (clusters - 1) * residual / total**2
+    independent = estimate * (1 - estimate) / total
+    design_effect = (
+        variance / independent if independent else Undefined("no case, or every case, is an event: 0/0")
+    )
+    return ClusterRobustRate(estimate, math.sqrt(variance), design_effect)
+
+
+@dataclass(frozen=True, slots=True)
+class DesignEffect:
+    """What clusters of one size cost."""
+
+    design_effect: float
+    n_effective: float
+
+
+def design_effect(n: float, *, per_cluster: float, icc: float) -> DesignEffect:
+    """The design effect 1 + (m - 1) icc of clusters of m cases, and the effective size of n such cases.
+
+    Raises:
+        ValueError: for a bad n, fewer than one case a cluster, or an icc outside [0, 1].
+
+    Source: Kish 1965, section 5.4.
+    """
+    require_count(n, name="n")
+    require_share(icc, name="icc")
+    if not (math.isfinite(per_cluster) and per_cluster >= 1):
+        raise ValueError(f"per_cluster is {per_cluster!r}; a cluster holds at least one case")
+    effect = 1 + (per_cluster - 1) * icc
+    return DesignEffect(effect, n / effect)
