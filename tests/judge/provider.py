@@ -57,6 +57,8 @@ class Answer:
     """Bytes of the body after which the connection is closed."""
     drop: bool = False
     """Close the connection without a byte."""
+    hold_for: int = 0
+    """Wait until so many requests are in flight at once (at most 30 s)."""
 
 
 Handler = Callable[[Hit], Answer]
@@ -182,9 +184,17 @@ class Provider:
         self.in_flight += 1
         self.in_flight_peak = max(self.in_flight_peak, self.in_flight)
         try:
-            return await _send(self.handler(hit), writer)
+            answer = self.handler(hit)
+            await self._hold(answer.hold_for)
+            return await _send(answer, writer)
         finally:
             self.in_flight -= 1
+
+    async def _hold(self, wanted: int) -> None:
+        for _ in range(3000):
+            if self.in_flight_peak >= wanted:
+                return
+            await asyncio.sleep(0.01)
 
 
 async def _send(answer: Answer, writer: asyncio.StreamWriter) -> bool:

@@ -1,0 +1,145 @@
+"""What an exception of LiteLLM means: the fault behind it, and the sentence for whoever runs the judge.
+
+The HTTP answer that caused it is asked first, then the transport's error, then LiteLLM's class, which is told
+by its name so that LiteLLM is not imported here. Of the provider's own text only known codes are read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from judge.calls import Fault, ModelCallError, ModelRequest
+
+_BY_STATUS = {
+    401: Fault.AUTH,
+    402: Fault.QUOTA,
+    403: Fault.AUTH,
+    404: Fault.NOT_FOUND,
+    408: Fault.TIMEOUT,
+    413: Fault.TOO_LONG,
+    429: Fault.RATE_LIMITED,
+    503: Fault.OVERLOADED,
+    504: Fault.TIMEOUT,
+    529: Fault.OVERLOADED,
+}
+_BY_CODE = {
+    "insufficient_quota": Fault.QUOTA,
+    "content_filter": Fault.CONTENT_FILTER,
+    "content_policy_violation": Fault.CONTENT_FILTER,
+    "context_length_exceeded": Fault.TOO_LONG,
+    "exceed_context_size_error": Fault.TOO_LONG,
+}
+_BY_CLASS = {
+    "ContextWindowExceededError": Fault.TOO_LONG,
+    "ContentPolicyViolationError": Fault.CONTENT_FILTER,
+    "UnsupportedParamsError": Fault.UNSUPPORTED,
+}
+_PARAMETERS = ("temperature", "top_p", "seed", "response_format", "max_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failed attempt as it could be told from the exception."""
+
+    fault: Fault
+    status: int | None = None
+    retry_after: str | None = None
+    """The Retry-After header as sent."""
+    hint: str = ""
+
+
+def read_failure(error: Exception) -> Failure:
+    """The fault behind an exception of LiteLLM, with the HTTP status and header that came with it."""
+    causes = tuple(_causes(error))
+    answers = [cause.response for cause in causes if isinstance(cause, httpx.HTTPStatusError)]
+    classes = {cls.__name__ for cls in type(error).__mro__}
+    named = next((fault for name, fault in _BY_CLASS.items() if name in classes), None)
+    if not answers:
+        hint = _named_parameters(error) if named is Fault.UNSUPPORTED else ""
+        return Failure(named or _without_answer(causes, classes), hint=hint)
+    answer = answers[-1]
+    fault = _BY_CODE.get(_code(answer)) or named or _by_status(answer.status_code)
+    return Failure(fault, answer.status_code, answer.headers.get("retry-after"))
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and what caused it, outermost first."""
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__cause__ or current.__context__
+
+
+def _by_status(status: int) -> Fault:
+    return _BY_STATUS.get(status, Fault.SERVER_ERROR if status >= 500 else Fault.BAD_REQUEST)
+
+
+def _code(answer: httpx.Response) -> str:
+    """The provider's own code in an error answer, "" where it has none that can be read."""
+    try:
+        error: dict[str, Any] = json.loads(answer.content)["error"]
+        return next((str(error[key]) for key in ("code", "type") if error.get(key) in _BY_CODE), "")
+    except (ValueError, KeyError, TypeError, AttributeError, httpx.StreamError):
+        return ""
+
+
+def _without_answer(causes: tuple[BaseException, ...], classes: set[str]) -> Fault:
+    if any(isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout) for cause in causes):
+        return Fault.UNREACHABLE
+    if any(isinstance(cause, TimeoutError | httpx.TimeoutException) for cause in causes):
+        return Fault.TIMEOUT
+    if any(isinstance(cause, httpx.TransportError) for cause in causes):
+        return Fault.CONNECTION_LOST
+    if "AuthenticationError" in classes:
+        return Fault.MISSING_KEY  # without an answer: it was refused before anything was sent
+    if len(causes) == 1 and "BadRequestError" in classes:
+        return Fault.NOT_FOUND  # no provider of this name is known; nothing was sent
+    return Fault.BROKEN_REPLY
+
+
+def _named_parameters(error: Exception) -> str:
+    """Which of our parameters a local refusal names; its text comes from LiteLLM, before any call."""
+    named = [name for name in _PARAMETERS if name in str(error)]
+    return f"set {' or '.join(named)} to null in the judge spec" if named else ""
+
+
+_WORDS = {
+    Fault.TIMEOUT: ("did not answer in time", "try again, or allow a longer deadline"),
+    Fault.UNREACHABLE: ("cannot be reached", "check the address and that its server runs"),
+    Fault.CONNECTION_LOST: ("broke the connection before its answer was complete", "try again"),
+    Fault.RATE_LIMITED: ("refuses more calls for now", "use less concurrency or wait"),
+    Fault.OVERLOADED: ("is overloaded", "try again later"),
+    Fault.SERVER_ERROR: ("failed on its side", "try again later"),
+    Fault.BROKEN_REPLY: ("answered with something that is no completion", "check that the address is an API"),
+    Fault.MISSING_KEY: ("needs a key and none was given", "set the provider's key in the environment"),
+    Fault.AUTH: ("refuses the key", "check the key and what it may use"),
+    Fault.QUOTA: ("says that the account has no credit left", "add credit or use another key"),
+    Fault.NOT_FOUND: ("is not known there", "check its name, provider first: openai/gpt-4.1-mini"),
+    Fault.UNSUPPORTED: ("does not take a parameter of this judge", "set it to null in the judge spec"),
+    Fault.BAD_REQUEST: ("refuses the request", "check the parameters of the judge spec"),
+    Fault.TOO_LONG: ("cannot hold a prompt of this length", "use a model with a larger context"),
+    Fault.CONTENT_FILTER: ("filtered the content", "the item stays unknown(invalid, content_filter)"),
+}
+
+
+def call_error(
+    fault: Fault,
+    request: ModelRequest,
+    *,
+    status: int | None = None,
+    retry_after_s: float | None = None,
+    hint: str = "",
+) -> ModelCallError:
+    """The error of a failed attempt in words: which model, where, what happened, what to do next."""
+    what, advice = _WORDS[fault]
+    place = f" at {request.api_base}" if request.api_base else ""
+    answer = f" (HTTP {status})" if status else ""
+    sentence = f"the model {request.model!r}{place} {what}{answer}; {hint or advice}"
+    return ModelCallError(sentence, fault=fault, status=status, retry_after_s=retry_after_s)

@@ -1,0 +1,233 @@
+"""Models of every provider through LiteLLM: the one module, beside judge.local_model, that knows it.
+
+LiteLLM is imported at the first call and never before: its import takes seconds. Of it only `acompletion` is
+used, with its own retries off. Its exceptions are told apart by the HTTP answer that caused them, because its
+classes are not enough: a refused connection, a missing key and an HTML page all come as InternalServerError.
+Nothing that it says reaches a message or a log: providers repeat keys and prompts in their errors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import cache
+from random import Random
+from typing import Any
+
+from pydantic import SecretStr
+
+from judge.calls import (
+    NO_COST,
+    Cost,
+    CostSource,
+    Fault,
+    Message,
+    ModelCallError,
+    ModelClient,
+    ModelReply,
+    ModelRequest,
+    Prices,
+    Tokens,
+    Transport,
+    round_up,
+)
+from judge.fake_model import FakeTransport
+from judge.faults import call_error, read_failure
+from judge.retries import RetryingClient, RetryPolicy, retry_after_seconds, utc_now
+
+__all__ = [
+    "FakeTransport",
+    "Fault",
+    "LiteLLMTransport",
+    "Message",
+    "ModelCallError",
+    "ModelClient",
+    "ModelReply",
+    "ModelRequest",
+    "RetryPolicy",
+    "RetryingClient",
+    "Transport",
+    "connect",
+    "missing_key",
+]
+
+# Without these LiteLLM fetches a price map and more from the network when it is imported.
+OFFLINE = {
+    "LITELLM_OFFLINE_MODE": "true",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_MODE": "PRODUCTION",
+}
+NO_KEY = "none"
+"""Sent to a declared address without a key of its own: a key from the environment belongs to the provider."""
+GRACE_S = 5.0
+"""LiteLLM's own timeout ends this much after ours, which counts from the start and not from the last byte."""
+
+
+@cache
+def _litellm() -> Any:
+    for name, value in OFFLINE.items():
+        os.environ.setdefault(name, value)
+    import litellm
+
+    litellm.suppress_debug_info = True
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).setLevel(
+            logging.CRITICAL
+        )  # it logs prompts, and warns about every unknown model
+    return litellm
+
+
+def connect(
+    *,
+    rng: Random,
+    api_key: SecretStr | None = None,
+    prices: Prices | None = None,
+    deadline_s: float = 120.0,
+    policy: RetryPolicy | None = None,
+) -> RetryingClient:
+    """A client for models of every provider, with retries; close it with `aclose`."""
+    transport = LiteLLMTransport(api_key=api_key, prices=prices, deadline_s=deadline_s)
+    return RetryingClient(transport, rng=rng, policy=policy)
+
+
+def missing_key(model: str) -> tuple[str, ...]:
+    """The environment variables that hold the provider's key and are not set; empty where none is needed.
+
+    Asked before a run, because LiteLLM reports a missing key as a server error.
+    """
+    found = _litellm().validate_environment(model=model)
+    return () if found["keys_in_environment"] else tuple(found["missing_keys"])
+
+
+class LiteLLMTransport:
+    """One attempt through `litellm.acompletion`."""
+
+    def __init__(
+        self,
+        *,
+        api_key: SecretStr | None = None,
+        prices: Prices | None = None,
+        free: bool = False,
+        deadline_s: float = 120.0,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        """Take the key and prices of one provider; `free` says that nobody bills (the embedded model).
+
+        Without `api_key` a provider's own address gets the key from the environment, a declared address none.
+        """
+        self._api_key = api_key
+        self._cost = _free_cost if free else _declared_cost(prices) if prices else _map_cost
+        self._deadline_s = deadline_s
+        self._now = now
+        self._keyed: set[str] = set()
+
+    async def send(self, request: ModelRequest) -> ModelReply:
+        """The reply of one attempt; raises ModelCallError with the fault."""
+        self._check_key(request)
+        answer, error = None, None
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                answer = await _litellm().acompletion(**self._arguments(request))
+        except Exception as raised:  # noqa: BLE001  it raises IndexError, JSONDecodeError and more of its own
+            error = self._failure(raised, request)
+        if error is not None:
+            raise error  # out of the handler, so that no traceback carries what the provider said
+        return self._reply(answer, request)
+
+    async def aclose(self) -> None:
+        """Close the connections that LiteLLM keeps open, if it was ever used."""
+        if _litellm.cache_info().currsize:
+            await _litellm().close_litellm_async_clients()
+
+    def _check_key(self, request: ModelRequest) -> None:
+        if self._api_key is not None or request.api_base is not None or request.model in self._keyed:
+            return
+        missing = missing_key(request.model)
+        if missing:
+            hint = f"set {' and '.join(missing)} in the environment"
+            raise call_error(Fault.MISSING_KEY, request, hint=hint)
+        self._keyed.add(request.model)
+
+    def _arguments(self, request: ModelRequest) -> dict[str, Any]:
+        optional = {
+            "temperature": request.temperature,
+            "top_p": request.top_p,
+            "seed": request.seed,
+            "api_base": request.api_base,
+            "response_format": _response_format(request.schema),
+            "api_key": self._key(request),
+        }
+        return {
+            "model": request.model,
+            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+            "max_tokens": request.max_output_tokens,
+            "num_retries": 0,  # its default hides two retries, which nobody would count or pay knowingly
+            "timeout": self._deadline_s + GRACE_S,
+            "drop_params": False,
+            **{name: value for name, value in optional.items() if value is not None},
+        }
+
+    def _key(self, request: ModelRequest) -> str | None:
+        if self._api_key is not None:
+            return self._api_key.get_secret_value()
+        return NO_KEY if request.api_base is not None else None
+
+    def _failure(self, raised: Exception, request: ModelRequest) -> ModelCallError:
+        failure = read_failure(raised)
+        seconds = retry_after_seconds(failure.retry_after, now=self._now())
+        return call_error(
+            failure.fault, request, status=failure.status, retry_after_s=seconds, hint=failure.hint
+        )
+
+    def _reply(self, answer: Any, request: ModelRequest) -> ModelReply:
+        choices = answer.choices
+        if not choices:
+            raise call_error(Fault.BROKEN_REPLY, request)
+        tokens = _tokens(getattr(answer, "usage", None))
+        one = choices[0] if len(choices) == 1 else None
+        return ModelReply(
+            text=one.message.content if one else None,
+            finish=one.finish_reason if one else "several_choices",
+            refusal=getattr(one.message, "refusal", None) if one else None,
+            model=answer.model,
+            fingerprint=getattr(answer, "system_fingerprint", None),
+            tokens=tokens,
+            cost=self._cost(answer, tokens, request),
+        )
+
+
+def _response_format(schema: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if schema is None:
+        return None
+    return {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": dict(schema)}}
+
+
+CostRule = Callable[[Any, Tokens, ModelRequest], Cost]
+
+
+def _free_cost(_answer: Any, _tokens: Tokens, _request: ModelRequest) -> Cost:
+    return Cost(0, CostSource.EMBEDDED)
+
+
+def _declared_cost(prices: Prices) -> CostRule:
+    return lambda _answer, tokens, _request: prices.cost(tokens)
+
+
+def _map_cost(answer: Any, tokens: Tokens, request: ModelRequest) -> Cost:
+    """The cost by the price map; unknown at a declared address, whose models only borrow a known name."""
+    dollars = answer._hidden_params.get("response_cost")
+    if request.api_base is not None or dollars is None or not tokens.known:
+        return NO_COST
+    return Cost(round_up(dollars * 1_000_000), CostSource.PRICE_MAP)
+
+
+def _tokens(usage: Any) -> Tokens:
+    """The counts of a usage record; LiteLLM fills a missing one with zeros, and no prompt has none."""
+    if usage is None or not usage.prompt_tokens or usage.prompt_tokens < 0 or usage.completion_tokens < 0:
+        return Tokens()
+    details = getattr(usage, "prompt_tokens_details", None)
+    cached = min(usage.prompt_tokens, max(0, getattr(details, "cached_tokens", None) or 0))
+    return Tokens(usage.prompt_tokens - cached, cached, usage.completion_tokens)

@@ -1,0 +1,146 @@
+"""Retries on our own terms: every attempt recorded, Retry-After honoured, one pause shared by all calls."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import email.utils
+import math
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from random import Random
+
+from judge.calls import FAULTS, Attempt, Fault, ModelCallError, ModelReply, ModelRequest, Transport
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often and after how long a call is tried again; waits in seconds."""
+
+    attempts: int = 5
+    """Attempts of one call at most."""
+    maybe_paid_attempts: int = 2
+    """Attempts at most that the provider may have billed without answering."""
+    first_wait: float = 0.5
+    """Doubled after each attempt; the wait is drawn between half of it and all of it."""
+    longest_wait: float = 60.0
+    """Also the most that a provider's Retry-After is followed."""
+
+
+def retry_after_seconds(header: str | None, *, now: datetime) -> float | None:
+    """The seconds that a Retry-After header asks for: a number, or the time until its HTTP date.
+
+    None where it is absent, negative, in the past or unreadable; the caller then waits as it would without.
+    """
+    if header is None:
+        return None
+    try:
+        seconds = float(header)
+    except ValueError:
+        seconds = _until(header, now)
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _until(date: str, now: datetime) -> float:
+    try:
+        moment = email.utils.parsedate_to_datetime(date)
+    except (ValueError, OverflowError):
+        return math.nan
+    return (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
+
+
+class RetryingClient:
+    """A ModelClient over one transport.
+
+    A rate limit or overload pauses every call of this client, not only the one that met it, so that
+    sixty-four calls in flight do not turn one 429 into a storm.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        rng: Random,
+        policy: RetryPolicy | None = None,
+        sleep: Sleep = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._transport = transport
+        self._policy = policy or RetryPolicy()
+        self._rng = rng
+        self._sleep = sleep
+        self._clock = clock
+        self._paused_until = -math.inf
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """The first reply that comes, with every attempt; raises ModelCallError when none did."""
+        attempts: list[Attempt] = []
+        wait = 0.0
+        while True:
+            waited = await self._wait(wait)
+            started = self._clock()
+            try:
+                reply = await self._transport.send(request)
+            except ModelCallError as error:
+                attempts.append(self._attempt(attempts, started, waited, error))
+                failure = error
+            else:
+                attempts.append(self._attempt(attempts, started, waited, None))
+                return dataclasses.replace(reply, attempts=tuple(attempts))
+            if not self._may_retry(attempts):
+                failure.attempts = tuple(attempts)
+                raise failure
+            wait = self._next_wait(failure, len(attempts))
+
+    async def aclose(self) -> None:
+        """Close the transport."""
+        await self._transport.aclose()
+
+    async def _wait(self, wait: float) -> float:
+        """Wait for this call's own back-off and for the shared pause; returns the seconds waited."""
+        began = self._clock()
+        pause = self._paused_until - began
+        if pause > 0:  # spread over a tenth, so that the calls do not all come back at one instant
+            pause *= 1 + 0.1 * self._rng.random()
+        if max(wait, pause) > 0:
+            await self._sleep(max(wait, pause))
+        return self._clock() - began
+
+    def _attempt(
+        self, earlier: list[Attempt], started: float, waited: float, error: ModelCallError | None
+    ) -> Attempt:
+        return Attempt(
+            number=len(earlier) + 1,
+            fault=error.fault if error else None,
+            status=error.status if error else None,
+            waited_ms=round(waited * 1000),
+            latency_ms=round((self._clock() - started) * 1000),
+        )
+
+    def _may_retry(self, attempts: list[Attempt]) -> bool:
+        faults = [attempt.fault for attempt in attempts if attempt.fault is not None]
+        maybe_paid = sum(FAULTS[fault].maybe_paid for fault in faults)
+        return (
+            FAULTS[faults[-1]].retryable
+            and len(attempts) < self._policy.attempts
+            and maybe_paid < self._policy.maybe_paid_attempts
+        )
+
+    def _next_wait(self, failure: ModelCallError, made: int) -> float:
+        longest = self._policy.longest_wait
+        ceiling: float = min(longest, self._policy.first_wait * 2 ** (made - 1))
+        wait = ceiling * (0.5 + 0.5 * self._rng.random())
+        if failure.retry_after_s is not None:
+            wait = max(wait, min(longest, failure.retry_after_s))
+        if failure.fault in {Fault.RATE_LIMITED, Fault.OVERLOADED}:
+            self._paused_until = max(self._paused_until, self._clock() + wait)
+        return wait
+
+
+def utc_now() -> datetime:
+    """The present moment, for turning an HTTP date into a wait."""
+    return datetime.now(UTC)

@@ -1,0 +1,519 @@
+"""Contract of the real `litellm.acompletion` with a provider on 127.0.0.1: faults, hits, reasons, keys."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import logging
+import os
+import socket
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+from pydantic import SecretStr
+
+from judge.calls import EMBEDDED_COST, NO_COST, Cost, CostSource, Fault, Prices, Tokens
+from judge.model_client import (
+    LiteLLMTransport,
+    Message,
+    ModelCallError,
+    ModelReply,
+    ModelRequest,
+    RetryingClient,
+    connect,
+    missing_key,
+)
+from rubrics.errors import ExecutionError
+from rubrics.verdict import Outcome, unknown
+from tests.judge.provider import JSON_TYPE, Answer, Handler, Provider, completion, fault, in_turn, page
+
+KEY = "sk-canary-5f1c0de5f1c0de5f1c0de"
+SCHEMA = {
+    "type": "object",
+    "properties": {"verdict": {"type": "string", "enum": ["pass", "fail"]}},
+    "required": ["verdict"],
+    "additionalProperties": False,
+}
+
+
+class Call(NamedTuple):
+    """What one call came to, and what the provider saw of it."""
+
+    reply: ModelReply | None
+    error: ModelCallError | None
+    provider: Provider
+    waits: list[float]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict of a failed call."""
+        assert self.error is not None
+        return self.error.outcome
+
+
+def ask(base: str | None, model: str = "openai/some-model", **changes: Any) -> ModelRequest:
+    """A small request to the address."""
+    return ModelRequest(model, (Message("user", "Is it so?"),), 20, api_base=base, **changes)
+
+
+def call(
+    handler: Handler, *, deadline_s: float = 20.0, model: str = "openai/some-model", **options: Any
+) -> Call:
+    """One call through retries and LiteLLM, its waits recorded and not waited."""
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    async def run(base: str) -> ModelReply:
+        transport = LiteLLMTransport(**{"api_key": SecretStr(KEY), "deadline_s": deadline_s, **options})
+        client = RetryingClient(transport, rng=Random(1), sleep=sleep)
+        try:
+            return await client.complete(ask(base, model))
+        finally:
+            await client.aclose()
+
+    with Provider(handler) as provider:
+        try:
+            return Call(asyncio.run(run(provider.api_base)), None, provider, waits)
+        except ModelCallError as error:
+            return Call(None, error, provider, waits)
+
+
+OK = completion('{"verdict": "pass"}')
+PROVIDER_ERROR = unknown("error", "provider_error")
+UNREACHABLE = unknown("error", "unreachable")
+AUTH = unknown("error", "auth")
+OVERFLOW = (
+    "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
+)
+NO_CHOICE = Answer(
+    body=b'{"id":"x","object":"chat.completion","created":1,"model":"m","choices":[]}',
+    headers={"content-type": JSON_TYPE},
+)
+
+
+def raw(body: bytes, **how: Any) -> Answer:
+    """A success status with this body."""
+    return Answer(body=body, headers={"content-type": JSON_TYPE}, **how)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "outcome", "hits"),
+    [
+        # rejected before the model ran: five attempts, nothing paid
+        pytest.param(
+            fault(429, headers={"retry-after": "2"}), Fault.RATE_LIMITED, PROVIDER_ERROR, 5, id="429"
+        ),
+        pytest.param(fault(500), Fault.SERVER_ERROR, PROVIDER_ERROR, 5, id="500"),
+        pytest.param(page(502), Fault.SERVER_ERROR, PROVIDER_ERROR, 5, id="502 with a page"),
+        pytest.param(fault(503), Fault.OVERLOADED, PROVIDER_ERROR, 5, id="503"),
+        pytest.param(fault(529), Fault.OVERLOADED, PROVIDER_ERROR, 5, id="529"),
+        # perhaps paid: one retry
+        pytest.param(page(200), Fault.BROKEN_REPLY, PROVIDER_ERROR, 2, id="200 with a page"),
+        pytest.param(raw(b""), Fault.BROKEN_REPLY, PROVIDER_ERROR, 2, id="200 without a body"),
+        pytest.param(raw(b'{"id": "x", "ob'), Fault.BROKEN_REPLY, PROVIDER_ERROR, 2, id="half a JSON text"),
+        pytest.param(raw(b'\xff\xfe{"a":1}'), Fault.BROKEN_REPLY, PROVIDER_ERROR, 2, id="no UTF-8"),
+        pytest.param(
+            raw(b'{"error":{"message":"x"}}'), Fault.BROKEN_REPLY, PROVIDER_ERROR, 2, id="200 with error"
+        ),
+        pytest.param(NO_CHOICE, Fault.BROKEN_REPLY, PROVIDER_ERROR, 2, id="no choice"),
+        pytest.param(raw(OK.body, cut_at=30), Fault.CONNECTION_LOST, UNREACHABLE, 2, id="cut in the middle"),
+        pytest.param(Answer(drop=True), Fault.CONNECTION_LOST, UNREACHABLE, 2, id="dropped"),
+        # hopeless: one attempt
+        pytest.param(fault(401, f"Incorrect API key provided: {KEY}"), Fault.AUTH, AUTH, 1, id="401"),
+        pytest.param(fault(403), Fault.AUTH, AUTH, 1, id="403"),
+        pytest.param(fault(402), Fault.QUOTA, PROVIDER_ERROR, 1, id="402"),
+        pytest.param(
+            fault(429, code="insufficient_quota"), Fault.QUOTA, PROVIDER_ERROR, 1, id="429 no credit"
+        ),
+        pytest.param(fault(404, code="model_not_found"), Fault.NOT_FOUND, PROVIDER_ERROR, 1, id="404"),
+        pytest.param(fault(400), Fault.BAD_REQUEST, PROVIDER_ERROR, 1, id="400"),
+        pytest.param(fault(422), Fault.BAD_REQUEST, PROVIDER_ERROR, 1, id="422"),
+        # the item's own: final
+        pytest.param(
+            fault(400, OVERFLOW, code="context_length_exceeded"),
+            *(Fault.TOO_LONG, unknown("invalid", "too_long"), 1),
+            id="context overflow",
+        ),
+        pytest.param(
+            fault(400, OVERFLOW), Fault.TOO_LONG, unknown("invalid", "too_long"), 1, id="overflow, no code"
+        ),
+        pytest.param(fault(413), Fault.TOO_LONG, unknown("invalid", "too_long"), 1, id="413"),
+        pytest.param(
+            fault(400, code="content_filter"),
+            *(Fault.CONTENT_FILTER, unknown("invalid", "content_filter"), 1),
+            id="content filter",
+        ),
+    ],
+)
+def test_each_fault_has_its_class_hits_and_reason(
+    answer: Answer, kind: Fault, outcome: Outcome, hits: int
+) -> None:
+    """A provider that always fails so: our error, the attempts on the wire, all recorded, and the verdict."""
+    result = call(in_turn(answer))
+    error = result.error
+    assert isinstance(error, ModelCallError)
+    assert isinstance(error, ExecutionError)
+    assert (error.fault, error.outcome, len(result.provider.hits)) == (kind, outcome, hits)
+    assert [(a.number, a.fault) for a in error.attempts] == [(n + 1, kind) for n in range(hits)]
+    assert len(result.waits) == hits - 1
+    if answer.status >= 400:
+        assert {a.status for a in error.attempts} == {error.status} == {answer.status}
+    assert error.stops_run is (kind in {Fault.AUTH, Fault.QUOTA, Fault.NOT_FOUND})
+
+
+def test_retry_after_is_honoured() -> None:
+    """A 429 that asks for 7 seconds and then answers: two hits, 7 seconds waited, both attempts recorded."""
+    result = call(in_turn(fault(429, headers={"retry-after": "7"}), OK))
+    assert result.reply is not None
+    assert result.reply.text == '{"verdict": "pass"}'
+    assert [(a.fault, a.status) for a in result.reply.attempts] == [(Fault.RATE_LIMITED, 429), (None, None)]
+    assert len(result.provider.hits) == 2
+    assert 7 <= result.waits[0] <= 7 * 1.1
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_a_passing_failure_costs_one_more_attempt(status: int) -> None:
+    """500 or 503 and then an answer: the answer counts, the failed attempt is on record."""
+    result = call(in_turn(fault(status), OK))
+    assert result.reply is not None
+    assert [a.status for a in result.reply.attempts] == [status, None]
+
+
+@pytest.mark.parametrize(
+    "answer", [completion("{}", delay=3.0), raw(OK.body, drip=0.05)], ids=["silent", "one byte at a time"]
+)
+def test_the_deadline_counts_from_the_start(answer: Answer) -> None:
+    """A provider that is silent, or drips below any read timeout, is given up at the deadline; one retry."""
+    result = call(in_turn(answer), deadline_s=0.3)
+    assert result.error is not None
+    assert (result.error.fault, result.outcome) == (Fault.TIMEOUT, unknown("error", "timeout"))
+    assert len(result.provider.hits) == 2
+    assert all(a.latency_ms >= 300 for a in result.error.attempts)
+
+
+def _closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _fails(request: ModelRequest, **options: Any) -> ModelCallError:
+    async def run() -> None:
+        transport = LiteLLMTransport(**options)
+        try:
+            await transport.send(request)
+        finally:
+            await transport.aclose()
+
+    with pytest.raises(ModelCallError) as caught:
+        asyncio.run(run())
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "model", ["openai/some-model", "anthropic/claude-sonnet-4-5", "hosted_vllm/some-model"]
+)
+def test_a_refused_connection_is_unreachable_and_unpaid(model: str) -> None:
+    """LiteLLM calls it an internal server error 500; nothing was sent, so it may be tried five times."""
+    error = _fails(ask(f"http://127.0.0.1:{_closed_port()}/v1", model), api_key=SecretStr(KEY))
+    assert (error.fault, error.outcome, error.status) == (Fault.UNREACHABLE, UNREACHABLE, None)
+    assert error.retryable
+
+
+@pytest.fixture
+def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.endswith(("_API_KEY", "_AUTH_TOKEN", "_ADMIN_KEY")):
+            monkeypatch.delenv(name)
+
+
+@pytest.mark.usefixtures("_no_keys")
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_a_missing_key_is_found_before_any_call(provider: str) -> None:
+    """Without a key nothing is sent, the run stops, and the message names the variable to set."""
+    error = _fails(ask(None, f"{provider}/some-model"))
+    assert (error.fault, error.outcome, error.stops_run) == (Fault.MISSING_KEY, AUTH, True)
+    assert f"set {provider.upper()}_API_KEY in the environment" in str(error)
+    assert missing_key(f"{provider}/some-model") == (f"{provider.upper()}_API_KEY",)
+
+
+@pytest.mark.usefixtures("_no_keys")
+def test_a_key_of_the_environment_is_not_sent_to_a_declared_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The provider's key belongs to the provider; a server of one's own gets its own key or none."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    result = call(in_turn(OK), api_key=None)
+    assert result.reply is not None
+    assert [hit.headers["authorization"] for hit in result.provider.hits] == ["Bearer none"]
+    assert missing_key("openai/some-model") == ()
+
+
+def test_an_unknown_provider_is_named_before_any_call() -> None:
+    """A model without a provider that LiteLLM knows is a mistake in the spec, not a server error."""
+    error = _fails(ask(None, "banana-model"), api_key=SecretStr(KEY))
+    assert (error.fault, error.stops_run) == (Fault.NOT_FOUND, True)
+    assert "'banana-model'" in str(error)
+    assert "provider first" in str(error)
+
+
+def test_a_parameter_that_the_model_does_not_take_is_named() -> None:
+    """A reasoning model refuses temperature 0: the sentence says which key of the spec to change."""
+    with Provider(in_turn(OK)) as provider:
+        request = ask(provider.api_base, "openai/o3-mini", temperature=0.0)
+        error = _fails(request, api_key=SecretStr(KEY))
+        assert provider.hits == []
+    assert (error.fault, error.stops_run) == (Fault.UNSUPPORTED, True)
+    assert "set temperature to null in the judge spec" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        pytest.param(
+            completion('{"verdict": "pa', finish="length"), ('{"verdict": "pa', "length", None), id="cut"
+        ),
+        pytest.param(completion(None, refusal="I cannot."), (None, "stop", "I cannot."), id="refusal"),
+        pytest.param(completion("", finish="content_filter"), ("", "content_filter", None), id="filtered"),
+        pytest.param(completion(None), (None, "stop", None), id="null content"),
+    ],
+)
+def test_what_is_no_finished_answer_is_handed_on_as_such(
+    answer: Answer, expected: tuple[str | None, str, str | None]
+) -> None:
+    """Truncation, refusal and filter are replies, not faults: one hit, and the parser gives the reason."""
+    result = call(in_turn(answer))
+    assert result.reply is not None
+    assert (result.reply.text, result.reply.finish, result.reply.refusal) == expected
+    assert len(result.provider.hits) == 1
+
+
+def test_a_tool_call_or_a_second_choice_is_no_finished_answer() -> None:
+    """Nothing of them is read as text."""
+    tool = [{"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"verdict": "pass"}'}}]
+    called = call(in_turn(completion(None, finish="tool_calls", tool_calls=tool))).reply
+    assert called is not None
+    assert (called.text, called.finish) == (None, "tool_calls")
+    body = json.loads(OK.body)
+    body["choices"] *= 2
+    twice = call(in_turn(raw(json.dumps(body).encode()))).reply
+    assert twice is not None
+    assert (twice.text, twice.finish) == (None, "several_choices")
+
+
+def test_the_request_on_the_wire_is_what_was_declared() -> None:
+    """Model, messages, parameters and a strict schema arrive; what is None is not sent."""
+
+    async def run(base: str) -> None:
+        client = connect(rng=Random(1), api_key=SecretStr(KEY))
+        await client.complete(ask(base, temperature=0.0, seed=7, schema=SCHEMA))
+        await client.aclose()
+
+    with Provider(in_turn(OK)) as provider:
+        asyncio.run(run(provider.api_base))
+        body = provider.hits[0].body
+    schema = {"name": "verdict", "strict": True, "schema": SCHEMA}
+    assert body == {
+        "model": "some-model",
+        "messages": [{"role": "user", "content": "Is it so?"}],
+        "max_tokens": 20,
+        "temperature": 0.0,
+        "seed": 7,
+        "response_format": {"type": "json_schema", "json_schema": schema},
+    }
+
+
+def test_the_reply_says_who_answered_and_what_it_took() -> None:
+    """Reported model, fingerprint, tokens (cached apart) and latency are kept."""
+    usage = {
+        "prompt_tokens": 100,
+        "completion_tokens": 7,
+        "total_tokens": 107,
+        "prompt_tokens_details": {"cached_tokens": 60},
+    }
+    reply = call(in_turn(completion("x", usage=usage, delay=0.05))).reply
+    assert reply is not None
+    assert (reply.model, reply.fingerprint) == ("served-model-1", "fp_test")
+    assert reply.tokens == Tokens(40, 60, 7)
+    assert reply.latency_ms >= 50
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": -1, "completion_tokens": 7, "total_tokens": 6},
+        {"prompt_tokens": 9, "completion_tokens": -7, "total_tokens": 2},
+        {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+    ],
+)
+def test_counts_that_cannot_be_are_unknown(usage: dict[str, int]) -> None:
+    """A negative count, or none at all, is unknown and so is the cost."""
+    reply = call(in_turn(completion("x", usage=usage)), prices=Prices(1.0, 1.0)).reply
+    assert reply is not None
+    assert (reply.tokens, reply.cost) == (Tokens(), NO_COST)
+
+
+def test_the_cost_has_a_source_or_is_null() -> None:
+    """Declared prices, a free model, and a known name at a foreign address, which the map must not bill."""
+    declared = call(in_turn(OK), prices=Prices(uncached_input=0.15, output=0.6)).reply
+    free = call(in_turn(OK), free=True).reply
+    borrowed = call(in_turn(OK), model="openai/gpt-4o-mini").reply
+    assert declared is not None
+    assert free is not None
+    assert borrowed is not None
+    # 100 tokens at $0.15 and 7 at $0.60 a million: 15 + 4.2 millionths, rounded up
+    assert declared.cost == Cost(20, CostSource.DECLARED)
+    assert free.cost == EMBEDDED_COST
+    assert borrowed.cost == NO_COST
+
+
+def test_cached_input_has_its_own_price() -> None:
+    """Cached tokens are billed apart where a price is declared for them, else as the others."""
+    tokens = Tokens(uncached_input=40, cached_input=60, output=7)
+    assert Prices(1.0, 2.0, cached_input=0.5).cost(tokens).micros == 84
+    assert Prices(1.0, 2.0).cost(tokens).micros == 114
+
+
+def test_the_price_map_is_used_at_the_providers_own_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A known model is priced by the map of the installed LiteLLM."""
+    with Provider(in_turn(OK)) as provider:
+        monkeypatch.setenv("OPENAI_API_BASE", provider.api_base)  # stands in for the provider's own address
+
+        async def run() -> ModelReply:
+            transport = LiteLLMTransport(api_key=SecretStr(KEY))
+            try:
+                return await transport.send(ask(None, "openai/gpt-4o-mini"))
+            finally:
+                await transport.aclose()
+
+        reply = asyncio.run(run())
+    assert reply.cost.source is CostSource.PRICE_MAP
+    # $0.15 and $0.60 a million: 15 + 4.2 millionths
+    assert reply.cost.micros == 20
+
+
+ANTHROPIC = {
+    "id": "m",
+    "type": "message",
+    "role": "assistant",
+    "model": "claude-x",
+    "content": [{"type": "text", "text": "hello"}],
+    "stop_reason": "end_turn",
+    "usage": {"input_tokens": 3, "output_tokens": 2},
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "hits"),
+    [
+        (fault(429, headers={"retry-after": "7"}), Fault.RATE_LIMITED, 5),
+        (fault(529), Fault.OVERLOADED, 5),
+        (fault(401), Fault.AUTH, 1),
+        (fault(404), Fault.NOT_FOUND, 1),
+        (page(200), Fault.BROKEN_REPLY, 2),
+        (Answer(drop=True), Fault.CONNECTION_LOST, 2),
+    ],
+)
+def test_another_provider_family_is_read_the_same(answer: Answer, kind: Fault, hits: int) -> None:
+    """A provider that LiteLLM reaches by other code gives the same faults and hits."""
+    result = call(in_turn(answer), model="anthropic/claude-sonnet-4-5")
+    assert result.error is not None
+    assert (result.error.fault, len(result.provider.hits)) == (kind, hits)
+    if kind is Fault.RATE_LIMITED:
+        assert all(wait >= 7 for wait in result.waits)
+    reply = call(in_turn(raw(json.dumps(ANTHROPIC).encode())), model="anthropic/claude-sonnet-4-5").reply
+    assert reply is not None
+    assert (reply.text, reply.finish, reply.model) == ("hello", "stop", "claude-x")
+
+
+@pytest.fixture
+def _at_debug() -> Iterator[None]:
+    root = logging.getLogger()
+    before = root.level
+    root.setLevel(logging.DEBUG)
+    yield
+    root.setLevel(before)
+
+
+@pytest.mark.usefixtures("_at_debug")
+@pytest.mark.parametrize(
+    "answer", [fault(401, f"Incorrect API key provided: {KEY}"), fault(500, KEY), page(200, KEY)]
+)
+def test_no_key_and_no_prompt_reach_a_message_log_or_traceback(
+    answer: Answer, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A provider that repeats the key in its error: the canary is in nothing that we print, log or raise."""
+    error = call(in_turn(answer)).error
+    assert error is not None
+    written = "".join(
+        [str(error), repr(error), *traceback.format_exception(error), caplog.text, *capfd.readouterr()]
+    )
+    assert KEY not in written
+    assert "Is it so?" not in written
+    assert error.__context__ is None
+
+
+def test_a_cancelled_call_is_cancelled() -> None:
+    """Ctrl-C during a call ends it at once and is not turned into a verdict."""
+
+    async def run(base: str) -> None:
+        client = connect(rng=Random(1), api_key=SecretStr(KEY))
+        task = asyncio.create_task(client.complete(ask(base)))
+        await asyncio.sleep(0.3)
+        task.cancel()
+        try:
+            await task
+        finally:
+            await client.aclose()
+
+    with Provider(in_turn(completion("x", delay=5.0))) as provider, pytest.raises(asyncio.CancelledError):
+        asyncio.run(run(provider.api_base))
+
+
+def test_calls_in_flight_are_as_many_as_are_made() -> None:
+    """Nothing between the caller and the socket limits 32 calls at once."""
+
+    async def run(base: str) -> list[ModelReply]:
+        client = connect(rng=Random(1), api_key=SecretStr(KEY))
+        try:
+            return await asyncio.gather(*(client.complete(ask(base)) for _ in range(32)))
+        finally:
+            await client.aclose()
+
+    with Provider(in_turn(dataclasses.replace(OK, hold_for=32))) as provider:
+        replies = asyncio.run(run(provider.api_base))
+        assert (len(replies), provider.in_flight_peak) == (32, 32)
+
+
+OFFLINE_PROGRAM = """
+import socket, sys
+real = socket.getaddrinfo
+def refuse(host, *rest, **more):
+    print("looked up", host)
+    raise OSError("no network")
+socket.getaddrinfo = refuse
+import judge.model_client
+assert "litellm" not in sys.modules
+judge.model_client.missing_key("openai/gpt-4o-mini")
+assert "litellm" in sys.modules
+"""
+
+
+def test_litellm_is_imported_late_and_without_the_network() -> None:
+    """Importing our module does not import it, and its import looks up no address and prints nothing."""
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE_PROGRAM],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,0 +1,173 @@
+"""Retries with a clock that only moves when someone waits: how often, how long, and all calls together."""
+
+from __future__ import annotations
+
+import asyncio
+import doctest
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import judge.fake_model
+from judge.calls import FAULTS, Fault, Message, ModelCallError, ModelReply, ModelRequest
+from judge.fake_model import FakeTransport, failed, in_turn, said
+from judge.retries import RetryingClient, RetryPolicy, retry_after_seconds, utc_now
+
+REQUEST = ModelRequest("fake/model", (Message("user", "?"),), 10)
+NOW = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
+
+
+class Clock:
+    """Time that passes only in sleep."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.waits: list[float] = []
+
+    def __call__(self) -> float:
+        """The present moment in seconds."""
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        """Let the time pass; other tasks run meanwhile."""
+        self.waits.append(seconds)
+        until = self.now + seconds
+        await asyncio.sleep(0)
+        self.now = max(self.now, until)
+
+
+def client(
+    handler: Callable[[ModelRequest], ModelReply | ModelCallError], clock: Clock, **policy: float
+) -> RetryingClient:
+    """A client over the fake, with the clock and a fixed seed."""
+    rules = RetryPolicy(**policy)  # type: ignore[arg-type]  # the integers among them are given as such
+    return RetryingClient(FakeTransport(handler), rng=Random(3), policy=rules, sleep=clock.sleep, clock=clock)
+
+
+@pytest.mark.parametrize("fault", list(Fault))
+def test_every_fault_is_tried_as_often_as_its_class_says(fault: Fault) -> None:
+    """Hopeless: once. Perhaps paid: twice. Else: five times. Then the fault's outcome, never a verdict."""
+    kind = FAULTS[fault]
+    expected = 1 if not kind.retryable else 2 if kind.maybe_paid else 5
+    with pytest.raises(ModelCallError) as caught:
+        asyncio.run(client(lambda _: failed(fault), Clock()).complete(REQUEST))
+    assert [a.number for a in caught.value.attempts] == list(range(1, expected + 1))
+    assert caught.value.outcome.verdict == "unknown"
+    assert caught.value.outcome.accepted is False
+
+
+def test_waits_double_and_are_bounded() -> None:
+    """Waits lie between half of 0.5, 1, 2, 4 seconds and all of it."""
+    clock = Clock()
+    with pytest.raises(ModelCallError):
+        asyncio.run(client(lambda _: failed(Fault.SERVER_ERROR), clock).complete(REQUEST))
+    assert len(clock.waits) == 4
+    for wait, ceiling in zip(clock.waits, (0.5, 1, 2, 4), strict=True):
+        assert ceiling / 2 <= wait <= ceiling
+
+
+def test_a_wait_is_never_longer_than_the_policy_allows() -> None:
+    """A Retry-After of a thousand million seconds is followed for a minute."""
+    clock = Clock()
+    answers = in_turn(failed(Fault.RATE_LIMITED, status=429, retry_after_s=1e9), said("x"))
+    reply = asyncio.run(client(answers, clock).complete(REQUEST))
+    assert 60 <= clock.waits[0] <= 66
+    assert [a.fault for a in reply.attempts] == [Fault.RATE_LIMITED, None]
+    assert reply.attempts[1].waited_ms == round(clock.waits[0] * 1000)
+
+
+def test_one_rate_limit_pauses_every_call() -> None:
+    """Of twenty calls the first meets a 429 with Retry-After; the others send nothing before it is over."""
+    clock = Clock()
+    sent_at: list[float] = []
+
+    def answer(_: ModelRequest) -> ModelReply | ModelCallError:
+        sent_at.append(clock.now)
+        return failed(Fault.RATE_LIMITED, retry_after_s=30) if len(sent_at) == 1 else said("x")
+
+    async def run() -> list[ModelReply]:
+        one = client(answer, clock)
+        first = asyncio.create_task(one.complete(REQUEST))
+        await asyncio.sleep(0)
+        return await asyncio.gather(first, *(one.complete(REQUEST) for _ in range(19)))
+
+    replies = asyncio.run(run())
+    assert len(replies) == 20
+    assert len(sent_at) == 21
+    assert all(at >= 1030 for at in sent_at[1:])
+
+
+def test_a_server_error_pauses_only_its_own_call() -> None:
+    """A 500 says nothing about the other calls."""
+    clock = Clock()
+    answers = in_turn(failed(Fault.SERVER_ERROR), said("other"), said("own"))
+
+    async def run() -> None:
+        one = client(answers, clock)
+        await asyncio.gather(one.complete(REQUEST), one.complete(REQUEST))
+
+    asyncio.run(run())
+    assert len(clock.waits) == 1
+
+
+def test_faults_of_both_kinds_are_counted_apart() -> None:
+    """A timeout after three 503 is retried once; a second timeout ends it."""
+    faults = [Fault.OVERLOADED] * 2 + [Fault.TIMEOUT, Fault.OVERLOADED, Fault.TIMEOUT]
+    with pytest.raises(ModelCallError) as caught:
+        asyncio.run(client(in_turn(*map(failed, faults)), Clock()).complete(REQUEST))
+    assert len(caught.value.attempts) == 5
+    assert caught.value.fault is Fault.TIMEOUT
+
+
+def test_the_client_closes_its_transport() -> None:
+    """Closing goes through to the connections."""
+    transport = FakeTransport(lambda _: said("x"))
+    asyncio.run(RetryingClient(transport, rng=Random(0)).aclose())
+    assert transport.closed
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        (None, None),
+        ("2", 2.0),
+        (" 2.5 ", 2.5),
+        ("0", 0.0),
+        ("-3", None),
+        ("1000000000", 1e9),
+        ("9" * 400, None),
+        ("nan", None),
+        ("inf", None),
+        ("soon", None),
+        ("", None),
+        ("Mon, 30 Nov 2026 12:00:30 GMT", 30.0),
+        ("Mon, 30 Nov 2026 13:00:30 +0100", 30.0),
+        ("Mon, 30 Nov 2026 11:59:00 GMT", None),
+        ("Mon, 99 Nov 2026 12:00:30 GMT", None),
+    ],
+)
+def test_retry_after_in_every_form(header: str | None, seconds: float | None) -> None:
+    """Seconds or a date; what is absent, past, negative or garbage is no wish."""
+    assert retry_after_seconds(header, now=NOW) == seconds
+
+
+@settings(max_examples=200, derandomize=True)
+@given(st.text())
+def test_no_header_crashes(header: str) -> None:
+    """Whatever a provider sends as Retry-After, the result is a finite wait or none."""
+    seconds = retry_after_seconds(header, now=NOW)
+    assert seconds is None or 0 <= seconds < float("inf")
+
+
+def test_the_present_moment_has_a_zone() -> None:
+    """HTTP dates are compared with an aware time."""
+    assert utc_now().utcoffset() == timedelta(0)
+
+
+def test_the_example_of_the_fake_runs() -> None:
+    """The docstring shows the fake as it is."""
+    assert doctest.testmod(judge.fake_model).failed == 0
