@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
+from judge.cli.main import app
 from tests.readme import blocks, failures
 from tests.source_tree import ROOT, repository_files
 
@@ -83,3 +88,42 @@ def test_good_readme_has_no_failure(tmp_path: Path) -> None:
 def test_bad_block_is_noticed(text: str, said: str, tmp_path: Path) -> None:
     """Each way in which a block can be wrong is said, with its line."""
     assert said in "\n".join(failures(text, tmp_path))
+
+
+# -- the command line
+
+
+def commands(group: Any = None, path: str = "voirdire") -> Iterator[tuple[str, Any]]:
+    """Every command that can be typed, by its full name."""
+    group = group or typer.main.get_command(app)
+    context = typer.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if hasattr(command, "list_commands"):
+            yield from commands(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}", command
+
+
+def test_commands_are_found() -> None:
+    """The walk over the command line finds at least the command that everything starts with."""
+    assert "voirdire check" in dict(commands())
+
+
+def test_every_command_has_help() -> None:
+    """Each command says what it does, and what each of its options and arguments means."""
+    silent = [name for name, command in commands() if not (command.help or "").strip()]
+    for name, command in commands():
+        parameters = (each for each in command.params if not (getattr(each, "help", "") or "").strip())
+        silent += [f"{name} {each.name}" for each in parameters]
+    assert silent == []
+
+
+def test_every_command_is_documented() -> None:
+    """Each command appears in a README, under the name by which it is typed."""
+    texts = re.sub(r"\s+", " ", " ".join(file.read_text(encoding="utf-8") for file in READMES))
+    told = {
+        name: rf"\bvoirdire( -\S+ \S+)* {re.escape(name.removeprefix('voirdire '))}\b"
+        for name, _ in commands()
+    }
+    assert [name for name, typed in told.items() if not re.search(typed, texts)] == []

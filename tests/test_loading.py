@@ -65,6 +65,36 @@ def test_rating_app_and_registry_load_no_model_library(tmp_path: Path) -> None:
     assert loaded_after(imports, [*LATE_ONLY, "openai"], cwd=tmp_path) == []
 
 
+def after_command(arguments: list[str]) -> str:
+    """Code that runs the command line and goes on where it ends."""
+    return f"""
+import sys
+from judge.cli.main import main
+sys.argv = ["voirdire", *{arguments!r}]
+try:
+    main()
+except SystemExit as ending:
+    assert ending.code in (0, 1, 2), ending.code
+"""
+
+
+def test_help_loads_only_the_command_line_library(tmp_path: Path) -> None:
+    """`voirdire --help` loads no model, database, page, number or record library."""
+    ended = loaded_after(after_command(["--help"]), [*HEAVY, "pydantic", "numpy", "scipy"], cwd=tmp_path)
+    assert ended == []
+
+
+@pytest.mark.parametrize("form", ["text", "json", "html"])
+def test_check_loads_no_heavy_library(form: str, tmp_path: Path) -> None:
+    """`voirdire check` answers without scipy.stats, scikit-learn, litellm, sqlmodel or streamlit."""
+    labels = "".join(f"{n},{'pass' if n % 2 else 'fail'},{'pass' if n % 3 else 'fail'}\n" for n in range(200))
+    (tmp_path / "labels.csv").write_text(f"id,human_label,judge_label\n{labels}", encoding="utf-8")
+    more = {"text": [], "json": ["--json"], "html": ["--html", "report.html"]}[form]
+    command = ["check", "labels.csv", "--far-limit", "0.10", *more]
+    assert loaded_after(after_command(command), [*HEAVY, "openai", "httpx"], cwd=tmp_path) == []
+    assert (tmp_path / "report.html").exists() == (form == "html")
+
+
 def test_our_modules_are_the_ones_imported(tmp_path: Path) -> None:
     """`calibration` and `judge` are names that other distributions install too: ours are found."""
     code = f"import importlib.util as u\nfor n in {PACKAGES!r}: print(u.find_spec(n).origin)"

@@ -129,3 +129,16 @@ def test_installed_wheel_imports_without_developers_tools(installed: Path, tmp_p
     done = run_installed(installed, modules_beyond(extras), f"{code}\nprint(rubrics.__file__)", tmp_path)
     assert done.returncode == 0, done.stderr
     assert Path(done.stdout.strip()).is_relative_to(installed)
+
+
+def test_installed_command_line_runs_without_any_extra(installed: Path, tmp_path: Path) -> None:
+    """The command line of the installed wheel answers where only the plain dependencies are installed."""
+    labels = "".join(f"{n},{'pass' if n % 2 else 'fail'},{'pass' if n % 2 else 'fail'}\n" for n in range(200))
+    (tmp_path / "labels.csv").write_text(f"id,human_label,judge_label\n{labels}", encoding="utf-8")
+    code = "import sys\nfrom judge.cli.main import main\nsys.argv = {!r}\nmain()"
+    for arguments, said in ((["--help"], "check"), (["check", "labels.csv", "--far-limit", "0.10"], "Next:")):
+        done = run_installed(
+            installed, modules_beyond(set()), code.format(["voirdire", *arguments]), tmp_path
+        )
+        assert done.returncode == 0, done.stderr
+        assert said in done.stdout
