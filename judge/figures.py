@@ -36,6 +36,9 @@ class Unit(StrEnum):
     GBP = "GBP"
 
 
+READING_VERSION = 1
+"""Raised whenever a text would be read differently: part of every rule judge's digest."""
+
 CURRENCIES = frozenset({Unit.EUR, Unit.USD, Unit.GBP})
 
 
@@ -47,6 +50,8 @@ class Figure:
     unit: Unit
     text: str
     """The words it was read from."""
+    at: int
+    """Where they begin in plain_text()."""
     past: bool = False
     """True where "ago" follows: it tells what happened, not what holds."""
 
@@ -59,6 +64,7 @@ class Date:
     month: int
     year: int
     text: str
+    at: int
 
     def agrees(self, other: Date) -> bool:
         """True for the same day and month, and the same year where both give one."""
@@ -71,6 +77,7 @@ class Fraction:
     """A fraction in words or signs, found and not read."""
 
     text: str
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,7 @@ class Bare:
 
     value: Decimal
     text: str
+    at: int
 
 
 Found = Figure | Date | Fraction | Bare
@@ -172,7 +180,7 @@ def _thing(tokens: Sequence[_Token], at: int, plain: str) -> tuple[list[Found], 
         if things:
             return things, after
     word = _word(tokens, at)
-    return ([Bare(_decimal(word), word)] if word[0].isdecimal() else []), at + 1
+    return ([Bare(_decimal(word), word, tokens[at].start)] if word[0].isdecimal() else []), at + 1
 
 
 def _word(tokens: Sequence[_Token], at: int) -> str:
@@ -249,10 +257,6 @@ def _time_unit(tokens: Sequence[_Token], at: int) -> tuple[Unit | None, int]:
     return (None, at) if unit in {None, *_AMOUNTS.values()} else (unit, after)
 
 
-def _past(tokens: Sequence[_Token], after: int) -> bool:
-    return _word(tokens, after) == "ago"
-
-
 def _fraction(tokens: Sequence[_Token], at: int, plain: str) -> tuple[list[Found], int]:
     """`half a day`, `a year and a half`, `two and a half weeks`, `a quarter of`, `1⁄2`."""
     after = at
@@ -261,10 +265,10 @@ def _fraction(tokens: Sequence[_Token], at: int, plain: str) -> tuple[list[Found
         unit, end = _time_unit(tokens, rest)
         after = end if unit else at + 2 if _word(tokens, at + 1) == "of" else at
     elif _word(tokens, at + 1) == "⁄":
-        after = at + 3
+        after = min(at + 3, len(tokens))
     else:
         after = _and_a_half(tokens, at)
-    return ([Fraction(_span(tokens, at, min(after, len(tokens)), plain))], after) if after > at else ([], at)
+    return ([Fraction(_span(tokens, at, after, plain), tokens[at].start)], after) if after > at else ([], at)
 
 
 def _and_a_half(tokens: Sequence[_Token], at: int) -> int:
@@ -281,7 +285,8 @@ def _date(tokens: Sequence[_Token], at: int, plain: str) -> tuple[list[Found], i
     """`14 March`, `14th of March 2025`, `March 14, 2025`, `2025-03-14`."""
     words = [_word(tokens, at + i) for i in range(5)]
     if words[1] == words[3] == "-" and re.fullmatch(r"\d{4}-\d\d-\d\d", "".join(words)):
-        return [Date(int(words[4]), int(words[2]), int(words[0]), "".join(words))], at + 5
+        return [Date(int(words[4]), int(words[2]), int(words[0]), "".join(words), tokens[at].start)], at + 5
+    start = tokens[at].start
     day, after = _day_of_month(tokens, at)
     if day:
         after += _word(tokens, after) == "of"
@@ -295,7 +300,7 @@ def _date(tokens: Sequence[_Token], at: int, plain: str) -> tuple[list[Found], i
     year = _word(tokens, after + comma)
     has_year = bool(re.fullmatch(r"\d{4}", year))
     after += has_year * (1 + comma)
-    return [Date(day, month, int(year) if has_year else 0, _span(tokens, at, after, plain))], after
+    return [Date(day, month, int(year) if has_year else 0, _span(tokens, at, after, plain), start)], after
 
 
 def _day_of_month(tokens: Sequence[_Token], at: int) -> tuple[int, int]:
@@ -310,11 +315,12 @@ def _counted_day(tokens: Sequence[_Token], at: int, plain: str) -> tuple[list[Fo
     if _word(tokens, at) == "day":
         number, after = _number(tokens, at + 1)
         if number is not None and not _unit(tokens, after)[0]:
-            return [Figure(number, Unit.DAY, _span(tokens, at, after, plain))], after
+            return [Figure(number, Unit.DAY, _span(tokens, at, after, plain), tokens[at].start)], after
     elif _word(tokens, at)[0].isdecimal() and _word(tokens, at + 1) in _ORDINAL:
         unit, after = _time_unit(tokens, at + 2)
         if unit in {Unit.DAY, Unit.BUSINESS_DAY}:
-            return [Figure(_decimal(tokens[at].word), unit, _span(tokens, at, after, plain))], after
+            text = _span(tokens, at, after, plain)
+            return [Figure(_decimal(tokens[at].word), unit, text, tokens[at].start)], after
     return [], at
 
 
@@ -330,7 +336,7 @@ def _amount(tokens: Sequence[_Token], at: int, plain: str) -> tuple[list[Found],
     if high is not None and _word(tokens, after) in _JOINS and (signed or not _unit(tokens, end)[0]):
         ends, after = [low, high], end
     text = _span(tokens, at, after, plain)
-    return [Figure(value, unit, text) for value in ends], after
+    return [Figure(value, unit, text, tokens[at].start) for value in ends], after
 
 
 _JOINS = frozenset({"-", "to", "or", "and"})
@@ -355,8 +361,8 @@ def _measured(tokens: Sequence[_Token], at: int, plain: str) -> tuple[list[Found
         return [], at
     cents, end = _cents(tokens, end, unit)
     text = _span(tokens, at, end, plain)
-    past = _past(tokens, end)
-    return [Figure(value + cents, unit, text, past) for value in ends], end
+    past = _word(tokens, end) == "ago"
+    return [Figure(value + cents, unit, text, tokens[at].start, past) for value in ends], end
 
 
 def _cents(tokens: Sequence[_Token], at: int, unit: Unit) -> tuple[Decimal, int]:
