@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from calibration.evidence import Case
-from calibration.interchange.columns import KNOWN_NAMES
+from calibration.interchange.columns import KNOWN_NAMES, Plan
 from calibration.interchange.doctor import Diagnosis, examine, settle_columns
 from calibration.interchange.gather import Gathered, gather
 from calibration.interchange.grid import DELIMITERS, Grid, Rejected, read_grid
@@ -131,8 +131,8 @@ def parse_table(data: bytes, *, name: str, options: ReadOptions | None = None) -
     gathered = gather(grid, layout, options, book)
     problems = [*grid.bad, *gathered.problems]
     if not options.skip_bad:
-        raise_first_problem(grid, problems, gathered)
-    _require_something(grid, gathered, problems)
+        raise_first_problem(grid, plan.columns, problems, gathered)
+    _require_something(grid, plan, gathered, problems)
     return FlatTable(
         name=name,
         columns={part.value: column for part, column in plan.columns.items()},
@@ -142,8 +142,8 @@ def parse_table(data: bytes, *, name: str, options: ReadOptions | None = None) -
         repeats=gathered.repeats,
         rejected=tuple(sorted(problems, key=lambda problem: problem.line)),
         rejected_text=tuple(grid.raw({problem.line for problem in problems})) if problems else (),
-        warnings=warnings_of(grid, layout, options, gathered, book),
-        notes=notes_of(grid, plan, layout),
+        warnings=warnings_of(grid, plan, layout, options, gathered, book),
+        notes=notes_of(grid, layout),
         _gathered=gathered,
     )
 
@@ -173,12 +173,12 @@ def parse_grid(data: bytes, *, name: str, options: ReadOptions) -> Grid:
     return read_grid(decode(data, name=name), name=name, delimiter=delimiter, known=KNOWN_NAMES)
 
 
-def _require_something(grid: Grid, gathered: Gathered, problems: Sequence[Rejected]) -> None:
+def _require_something(grid: Grid, plan: Plan, gathered: Gathered, problems: Sequence[Rejected]) -> None:
     """Refuse a table of which nothing is left, or that holds no verdict at all."""
     if gathered.verdicts:
         return
     if problems:
-        raise_first_problem(grid, problems, gathered)
+        raise_first_problem(grid, plan.columns, problems, gathered)
     raise DeclarationError(
         f"{grid.name} names judges in its rows, but no row holds one: fill the judge column"
     )

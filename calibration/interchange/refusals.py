@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
 from calibration.interchange.columns import Part
@@ -13,12 +13,14 @@ from calibration.interchange.lines import shown
 from calibration.interchange.words import ALLOWED, Side, UnmappedWords, is_number, proposed_maps
 from rubrics.errors import TableError
 
-_COLUMN_OF: Final = {Side.HUMAN: Part.HUMAN_LABEL, Side.JUDGE: Part.JUDGE_LABEL, Side.REASON: Part.REASON}
+_PART_OF: Final = {Side.HUMAN: Part.HUMAN_LABEL, Side.JUDGE: Part.JUDGE_LABEL, Side.REASON: Part.REASON}
 _NAMED_WORDS = 6
 _SCORES = 3  # more distinct numbers than this are a scale, not a code
 
 
-def raise_first_problem(grid: Grid, problems: Sequence[Rejected], gathered: Gathered) -> None:
+def raise_first_problem(
+    grid: Grid, columns: Mapping[Part, str], problems: Sequence[Rejected], gathered: Gathered
+) -> None:
     """Refuse the table for its first problem; return where there is none.
 
     Unknown words are told together, since one answer of the user mends them all.
@@ -31,7 +33,7 @@ def raise_first_problem(grid: Grid, problems: Sequence[Rejected], gathered: Gath
         return
     first = min(problems, key=lambda problem: problem.line)
     if gathered.words.counts and min(gathered.words.first.values()) <= first.line:
-        _raise_words(grid, gathered.words)
+        _raise_words(grid, columns, gathered.words)
     if first.line in gathered.refused_sources.values():
         _raise_source(grid, gathered, first)
     lines = {problem.line for problem in problems}
@@ -46,29 +48,28 @@ def raise_first_problem(grid: Grid, problems: Sequence[Rejected], gathered: Gath
     )
 
 
-def _raise_words(grid: Grid, words: UnmappedWords) -> NoReturn:
+def _raise_words(grid: Grid, columns: Mapping[Part, str], words: UnmappedWords) -> NoReturn:
     """Refuse label words that nobody explained, with counts, first lines and the options that would."""
     sides = list(dict.fromkeys(side for side, _ in words.counts))
     line = min(words.first.values())
     for side in sides:
         told = words.of(side)
         if len(told) > _SCORES and all(is_number(word) for word, _ in told):
-            raise _scores(grid, words, side, [word for word, _ in told])
-    parts = "; ".join(
-        f"{_COLUMN_OF[side]} {_told(grid, words, side)} (read are {ALLOWED[side]})" for side in sides
-    )
+            raise _scores(grid, columns[_PART_OF[side]], words, side)
+    held = ", ".join(f"{columns[_PART_OF[side]]!r} holds {_told(grid, words, side)}" for side in sides)
+    allowed = " and ".join(f"in {columns[_PART_OF[side]]!r} {ALLOWED[side]}" for side in sides)
     raise NeedsOptions(
-        f"{grid.name} holds words that are not read: {parts}; say what each word means",
+        f"{grid.name}: {held}; read are {allowed}: say what each word means",
         options=proposed_maps(words.counts) if len(words.counts) <= 2 * _NAMED_WORDS else (),
         line=line,
-        field=_COLUMN_OF[sides[0]].value,
+        field=columns[_PART_OF[sides[0]]],
     )
 
 
 def _told(grid: Grid, words: UnmappedWords, side: Side) -> str:
     """The words of one side with counts and first lines."""
     told = words.of(side)
-    named = ", ".join(
+    named = " and ".join(
         f"{shown(word)} ({count}, first on {grid.unit} {words.first[side, word]})"
         for word, count in told[:_NAMED_WORDS]
     )
@@ -90,13 +91,14 @@ def _raise_source(grid: Grid, gathered: Gathered, first: Rejected) -> NoReturn:
     )
 
 
-def _scores(grid: Grid, words: UnmappedWords, side: Side, told: Sequence[str]) -> TableError:
+def _scores(grid: Grid, column: str, words: UnmappedWords, side: Side) -> TableError:
     """The refusal of numbers where words are due; no threshold is anybody's but the user's."""
+    told = [word for word, _ in words.of(side)]
     line = words.first[side, told[0]]
     return TableError(
-        f"{grid.name}, {grid.unit} {line}: {_COLUMN_OF[side]} holds numbers "
-        f"({', '.join(told[:_SCORES])}, ... {len(told)} different ones) where a word is due "
-        f"({ALLOWED[side]}); a score becomes a verdict by your rule only: write the verdicts into the table",
+        f"{grid.name}, {grid.unit} {line}: {column!r} holds numbers ({', '.join(told[:_SCORES])}, ... "
+        f"{len(told)} different ones) where a word is due ({ALLOWED[side]}); a score becomes a verdict by "
+        "your rule only: write the verdicts into the table",
         line=line,
-        field=_COLUMN_OF[side].value,
+        field=column,
     )

@@ -17,16 +17,18 @@ from calibration.interchange.words import WordBook
 _SHARED_NAMES: Final = frozenset({
     "prompt", "prompt_id", "question", "question_id", "conversation", "conversation_id", "thread",
     "thread_id", "session", "session_id", "document", "document_id", "doc_id", "user", "user_id",
-    "customer_id", "cluster", "cluster_id", "group_id", "scenario", "scenario_id", "trace_id", "ticket", "ticket_id",
+    "customer_id", "cluster", "cluster_id", "group_id", "scenario", "scenario_id", "trace_id",
+    "ticket", "ticket_id",
 })
 # fmt: on
 
 
 def warnings_of(
-    grid: Grid, layout: Layout, options: ReadOptions, gathered: Gathered, book: WordBook
+    grid: Grid, plan: Plan, layout: Layout, options: ReadOptions, gathered: Gathered, book: WordBook
 ) -> tuple[str, ...]:
-    """Sentences on what was ignored, settled, filled or left out; each changes a figure or may."""
+    """Sentences on what was told, ignored, settled, filled or left out; each changes a figure or may."""
     return (
+        *(f"the column {column!r} was read as {part}" for part, column in plan.aliases.items()),
         *_row_warnings(grid, options, gathered, book),
         *_cluster_warnings(grid, layout, options, gathered),
     )
@@ -84,19 +86,11 @@ def _repeats(grid: Grid, layout: Layout, column: str) -> bool:
     return any(row[at].strip() and owner.setdefault(row[at], row[of]) != row[of] for row in grid.rows)
 
 
-def notes_of(grid: Grid, plan: Plan, layout: Layout) -> tuple[str, ...]:
-    """Sentences on how the columns were read; they change no figure."""
-    notes = []
-    if plan.aliases:
-        pairs = ", ".join(f"{column!r} as {part}" for part, column in plan.aliases.items())
-        notes.append(
-            f"read {pairs}, the only column that can be it" if len(plan.aliases) == 1 else f"read {pairs}"
-        )
-    if layout.tags:
-        notes.append(f"kept as tags, in no figure: {listed(layout.tags)}")
-    if grid.empty_rows:
-        notes.append(f"{_count(grid.empty_rows, 'empty row')} skipped")
-    return tuple(notes)
+def notes_of(grid: Grid, layout: Layout) -> tuple[str, ...]:
+    """Sentences on what stands in no figure."""
+    tags = (f"kept as tags, in no figure: {listed(layout.tags)}",) if layout.tags else ()
+    empty = (f"{_count(grid.empty_rows, 'empty row')} skipped",) if grid.empty_rows else ()
+    return (*tags, *empty)
 
 
 def _count(number: int, noun: str) -> str:

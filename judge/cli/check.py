@@ -1,0 +1,230 @@
+"""`voirdire check`: a table with human and judge labels in, report and decision out, no database."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from calibration.interchange.options import OnRepeat
+from calibration.labels import LabelSource, ReferenceRule
+
+app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+_LIMIT = "The limit"
+_WHO = "What is examined"
+_OUTPUT = "Output"
+_READING = "Reading the table"
+_REFERENCE = "The reference"
+
+
+class NullAs(StrEnum):
+    """What an empty verdict without a reason may be read as."""
+
+    MISSING = "missing"
+    ABSTAINED = "abstained"
+    INVALID = "invalid"
+
+
+def _rate(value: float | None) -> float | None:
+    """The limit, refused where it is not a rate."""
+    if value is not None and not 0 < value < 1:
+        raise typer.BadParameter(f"{value:g} is not a rate between 0 and 1; 0.10 means 10 %")
+    return value
+
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+voirdire check labels.csv --far-limit 0.10
+
+voirdire check labels.csv --map 1=pass --map 0=fail --column human_label=gold
+
+voirdire check all.jsonl --policy acceptance --judge all --rank --html report.html
+
+cat labels.csv | voirdire check - --far-limit 0.05 --json
+
+[bold]Exit codes[/bold]  0 admit (or no limit given), 1 reject, 2 insufficient evidence, 3 the file cannot be
+read, 64 usage. Of several judges: 0 if all are admitted, else 1 if any is rejected, else 2.
+"""
+
+
+@app.command(epilog=_EPILOG)
+def check(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="CSV, TSV, JSON Lines or JSON; - is standard input.")
+    ],
+    far_limit: Annotated[
+        float | None,
+        typer.Option(
+            callback=_rate,
+            rich_help_panel=_LIMIT,
+            help="Highest false-acceptance rate that you accept, e.g. 0.10. The upper end of the interval is "
+            "compared with it; nothing else decides.",
+        ),
+    ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            rich_help_panel=_LIMIT,
+            help="A whole admission policy: acceptance, far_only, or a YAML file.",
+        ),
+    ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME|all", rich_help_panel=_WHO, help="Judge to examine; repeatable. Default: all."
+        ),
+    ] = None,
+    criterion: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME|all", rich_help_panel=_WHO, help="Criterion; repeatable. Default: all."),
+    ] = None,
+    rank: Annotated[
+        bool,
+        typer.Option(
+            "--rank", rich_help_panel=_WHO, help="Rank the judges; those that cannot be told apart tie."
+        ),
+    ] = False,
+    slices: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--slice",
+            metavar="COLUMN",
+            rich_help_panel=_WHO,
+            help="Show every value of the column on its own, as slice_* columns are; repeatable.",
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN|none",
+            rich_help_panel=_WHO,
+            help="Column that items share when they are not independent, e.g. the prompt. Default: group.",
+        ),
+    ] = None,
+    reference: Annotated[
+        ReferenceRule | None,
+        typer.Option(
+            rich_help_panel=_REFERENCE,
+            help="How several raters become one reference label. Default: the policy's rule, else majority.",
+        ),
+    ] = None,
+    min_raters: Annotated[
+        int,
+        typer.Option(min=1, rich_help_panel=_REFERENCE, help="Raters without whom an item stays unresolved."),
+    ] = 1,
+    reference_source: Annotated[
+        list[LabelSource] | None,
+        typer.Option(
+            rich_help_panel=_REFERENCE,
+            help="Whose labels count, where a source column says; repeatable. Labels of models or code are "
+            "refused unless named here, and such a report can never admit.",
+        ),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PART=COLUMN",
+            rich_help_panel=_READING,
+            help="Which column plays a part, e.g. human_label=gold; an empty COLUMN says none. Repeatable.",
+        ),
+    ] = None,
+    word: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="WORD=MEANING",
+            rich_help_panel=_READING,
+            help="What a label word means: pass, fail, cannot_decide, or for a judge a reason such as "
+            "abstained. human:WORD=... and judge:WORD=... hold on one side. Repeatable.",
+        ),
+    ] = None,
+    null_as: Annotated[
+        NullAs,
+        typer.Option(
+            rich_help_panel=_READING,
+            help="What an empty verdict without a reason is: missing is open, "
+            "and counts as accepted in the worst case.",
+        ),
+    ] = NullAs.MISSING,
+    on_repeat: Annotated[
+        OnRepeat,
+        typer.Option(
+            rich_help_panel=_READING,
+            help="Rows that contradict each other: refuse the file, let the last hold, or believe none.",
+        ),
+    ] = OnRepeat.REFUSE,
+    skip_bad: Annotated[
+        bool,
+        typer.Option(
+            "--skip-bad",
+            rich_help_panel=_READING,
+            help="Leave out lines that cannot be read; they are written to FILE.rejected.",
+        ),
+    ] = False,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            metavar=",|;|tab",
+            rich_help_panel=_READING,
+            help="Default: the header tells.",
+        ),
+    ] = None,
+    doctor: Annotated[
+        bool,
+        typer.Option("--doctor", rich_help_panel=_READING, help="Say what each column could be, and stop."),
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", rich_help_panel=_OUTPUT, help="Print the report as JSON, errors too.")
+    ] = False,
+    html: Annotated[
+        str | None,
+        typer.Option(metavar="OUT", rich_help_panel=_OUTPUT, help="Also write the report as one HTML file."),
+    ] = None,
+    force: Annotated[
+        bool,
+        typer.Option("--force", rich_help_panel=_OUTPUT, help="Let --html replace a file that is no report."),
+    ] = False,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", rich_help_panel=_OUTPUT, help="Add methods, denominators and reasons."),
+    ] = False,
+) -> None:
+    """Examine a judge from a table of human and judge labels.
+
+    The table has one row per item with the columns id, human_label and judge_label (pass, fail,
+    cannot_decide or empty); optional are input, output, rater, blind, group, criterion, judge, reason,
+    detail, adjudicated_label, note, source and slice_*.
+    """
+    from judge.cli.examining import Wanted, examine_table, read_options
+
+    if far_limit is not None and policy is not None:
+        raise typer.BadParameter("give a limit or a policy, not both", param_hint="--far-limit / --policy")
+    options = read_options(
+        columns=column or (),
+        words=word or (),
+        null_as=null_as.value,
+        slices=slices or (),
+        cluster=cluster,
+        on_repeat=on_repeat,
+        skip_bad=skip_bad,
+        sources=reference_source,
+        delimiter=delimiter,
+    )
+    wanted = Wanted(
+        judges=tuple(judge or ()),
+        criteria=tuple(criterion or ()),
+        far_limit=far_limit,
+        policy=policy,
+        rule=reference,
+        min_raters=min_raters,
+        rank=rank,
+        as_json=as_json,
+        html=html,
+        force=force,
+        explain=explain,
+    )
+    raise typer.Exit(examine_table(file, options, wanted, doctor=doctor))

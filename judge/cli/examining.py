@@ -1,0 +1,231 @@
+"""The work of `voirdire check`: table -> reports -> decisions -> what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from calibration.admission import decide
+from calibration.evidence import CalibrationReport, Comparison, Examination, ReportScope
+from calibration.interchange.columns import Part, listed
+from calibration.interchange.flat import FlatTable, diagnose, parse_table
+from calibration.interchange.grid import DELIMITERS
+from calibration.interchange.lines import display_name, read_bytes, write_rejected
+from calibration.interchange.options import OnRepeat, ReadOptions
+from calibration.interchange.rows import DEFAULT_CRITERION, DEFAULT_JUDGE
+from calibration.interchange.words import parse_map
+from calibration.labels import LabelSource, ReferenceRule
+from calibration.policy import AdmissionPolicy, far_only, load_policy
+from calibration.report import build_report
+from judge.cli.doctor import diagnosis_object, print_diagnosis
+from judge.cli.errors import ExitCode, tell
+from judge.cli.output import exit_code, print_json, print_words, require_replaceable, write_html
+from rubrics.errors import DeclarationError
+from rubrics.verdict import UnknownReason
+
+ALL = "all"
+_TOLD_LINES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a person asked of the table, besides how to read it."""
+
+    judges: tuple[str, ...]
+    criteria: tuple[str, ...]
+    far_limit: float | None
+    policy: str | None
+    rule: ReferenceRule | None
+    min_raters: int
+    rank: bool
+    as_json: bool
+    html: str | None
+    force: bool
+    explain: bool
+
+    def admission_policy(self) -> AdmissionPolicy | None:
+        """The policy that decides, None where nothing does."""
+        if self.far_limit is not None:
+            return far_only(self.far_limit)
+        return load_policy(self.policy) if self.policy is not None else None
+
+    @property
+    def several(self) -> bool:
+        """True where the answer has the form for several reports whatever the table holds."""
+        return self.rank or ALL in self.judges or ALL in self.criteria
+
+
+def read_options(
+    *,
+    columns: Sequence[str],
+    words: Sequence[str],
+    null_as: str,
+    slices: Sequence[str],
+    cluster: str | None,
+    on_repeat: OnRepeat,
+    skip_bad: bool,
+    sources: Sequence[LabelSource] | None,
+    delimiter: str | None,
+) -> ReadOptions:
+    """How to read the table, from the words of the command line.
+
+    Raises:
+        typer.BadParameter: an option is not of its form.
+    """
+    if delimiter is not None and delimiter not in DELIMITERS:
+        raise typer.BadParameter(f"{delimiter!r} is none of , ; tab", param_hint="--delimiter")
+    try:
+        maps = tuple(parse_map(word) for word in words)
+    except DeclarationError as error:
+        raise typer.BadParameter(str(error), param_hint="--map") from error
+    return ReadOptions(
+        columns=dict(_part(text) for text in columns),
+        maps=maps,
+        null_as=UnknownReason(null_as),
+        slices=tuple(dict.fromkeys(slices)),
+        cluster=cluster,
+        on_repeat=on_repeat,
+        skip_bad=skip_bad,
+        sources=frozenset(sources) if sources else None,
+        delimiter=delimiter,
+    )
+
+
+def _part(text: str) -> tuple[str, str]:
+    """(part, column) of PART=COLUMN."""
+    part, equals, column = text.partition("=")
+    if not equals or part not in set(Part):
+        raise typer.BadParameter(
+            f"{text!r} is not PART=COLUMN with a part of {', '.join(Part)}", param_hint="--column"
+        )
+    return part, column
+
+
+def examine_table(file: str, options: ReadOptions, wanted: Wanted, *, doctor: bool) -> ExitCode:
+    """Examine every judge that is asked for, show the result, and return the exit code.
+
+    Raises:
+        JudgeCalibrationError: the table, the policy or an output path cannot be used.
+    """
+    policy = wanted.admission_policy()
+    page = Path(wanted.html) if wanted.html else None
+    if page is not None:
+        require_replaceable(page, force=wanted.force)
+    data, name = read_bytes(file), display_name(file)
+    if doctor:
+        return _doctor(data, name, options, as_json=wanted.as_json, file=file)
+    table = parse_table(data, name=name, options=options)
+    examinations = _examine(table, wanted, policy)
+    _tell_rejected(file, table)
+    shown: Examination | Comparison = Comparison(examinations=examinations)
+    if len(examinations) == 1 and not wanted.several:
+        shown = examinations[0]
+    if page is not None:
+        from calibration.rendering import render_html
+
+        write_html(page, render_html(shown))
+    if wanted.as_json:
+        print_json({**shown.to_json(), "table": _table_object(table)})
+    else:
+        for note in table.notes:
+            tell(f"Note: {note}")
+        print_words(shown, explain=wanted.explain)
+    if page is not None:
+        tell(f"Wrote {page}")
+    return exit_code([e.decision.outcome for e in examinations if e.decision])
+
+
+def _doctor(data: bytes, name: str, options: ReadOptions, *, as_json: bool, file: str) -> ExitCode:
+    """Show what each column could be; 3 where the table cannot be read as it is."""
+    diagnosis = diagnose(data, name=name, options=options)
+    argv = ("check", file)
+    if as_json:
+        print_json(diagnosis_object(diagnosis, argv))
+    else:
+        print_diagnosis(diagnosis, argv=argv, to_stderr=False)
+    return ExitCode.OPERATIONAL if diagnosis.problem else ExitCode.ADMIT
+
+
+def _examine(table: FlatTable, wanted: Wanted, policy: AdmissionPolicy | None) -> tuple[Examination, ...]:
+    """Report and decision of every judge under every criterion that is asked for."""
+    rule = wanted.rule or (policy.reference.label_rule if policy else ReferenceRule.MAJORITY)
+    found: list[Examination] = []
+    for criterion, called in _chosen(table.criteria, wanted.criteria, DEFAULT_CRITERION, what="criterion"):
+        references = table.references(criterion, rule=rule, min_raters=wanted.min_raters)
+        assessments = table.assessments(criterion)
+        reports = [
+            build_report(
+                table.cases(criterion, judge, references),
+                scope=ReportScope(judge=name, criterion=called),
+                policy=policy,
+                assessments=assessments,
+                warnings=table.warnings_on(criterion, judge),
+            )
+            for judge, name in _chosen(table.judges(criterion), wanted.judges, DEFAULT_JUDGE, what="judge")
+        ]
+        found.extend(_decided(reports, policy))
+    return tuple(found)
+
+
+def _decided(reports: Sequence[CalibrationReport], policy: AdmissionPolicy | None) -> list[Examination]:
+    """The reports of one criterion with their decisions; each judge's rivals are the others."""
+    if policy is None:
+        return [Examination(report=report, decision=None) for report in reports]
+    return [
+        Examination(
+            report=report,
+            decision=decide(report, policy, rivals=[other for other in reports if other is not report]),
+        )
+        for report in reports
+    ]
+
+
+def _chosen(there: Sequence[str], asked: Sequence[str], default: str, *, what: str) -> list[tuple[str, str]]:
+    """(name in the table, name in the report) of what is asked for; all without a word or with `all`.
+
+    A table whose column is absent has one nameless judge or criterion; one asked-for name names it.
+
+    Raises:
+        DeclarationError: the table does not hold what is asked for.
+    """
+    if not asked or ALL in asked:
+        return [(name, name) for name in there]
+    if list(there) == [default] and len(asked) == 1:
+        return [(default, asked[0])]
+    for name in asked:
+        if name not in there:
+            raise DeclarationError(
+                f"the table has no {what} {name!r}; it has {listed(there)}: name one, or all"
+            )
+    return [(name, name) for name in there if name in asked]
+
+
+def _tell_rejected(file: str, table: FlatTable) -> None:
+    """Write the refused lines to a new file and say on stderr which they are."""
+    if not table.rejected:
+        return
+    path = write_rejected(file, table.rejected_text)
+    lines = len({problem.line for problem in table.rejected})
+    for problem in table.rejected[:_TOLD_LINES]:
+        tell(f"  left out: line {problem.line}: {problem.message}")
+    more = f" ({lines - _TOLD_LINES} more)" if lines > _TOLD_LINES else ""
+    tell(f"{lines} lines left out{more}; they are in {path}")
+
+
+def _table_object(table: FlatTable) -> dict[str, Any]:
+    """How the table was read, for the JSON."""
+    return {
+        "source": table.name,
+        "rows": table.rows,
+        "duplicates": table.duplicates,
+        "contradictions_settled": table.repeats,
+        "rejected": [{"line": p.line, "field": p.field, "message": p.message} for p in table.rejected],
+        "columns": table.columns,
+        "tags": list(table.tags),
+        "warnings": list(table.warnings),
+        "notes": list(table.notes),
+    }

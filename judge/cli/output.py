@@ -1,0 +1,78 @@
+"""How a result leaves a command: words or JSON on stdout, an HTML file, an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from judge.cli.errors import ExitCode
+from rubrics.errors import DeclarationError
+
+if TYPE_CHECKING:
+    from calibration.evidence import AdmissionOutcome, Comparison, Examination
+
+_MARK = b'<meta name="generator" content="voirdire'
+"""What every report page carries near its top; a page with it is ours to replace."""
+_LOOKED_AT = 4096
+
+
+def exit_code(outcomes: Sequence[AdmissionOutcome]) -> ExitCode:
+    """0 if all admit or nothing was decided, else 1 if any rejects, else 2."""
+    words = {outcome.value for outcome in outcomes}
+    if words <= {"admit"}:
+        return ExitCode.ADMIT
+    return ExitCode.REJECT if "reject" in words else ExitCode.INSUFFICIENT
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Write one JSON object to stdout; ASCII only, so that no line separator or encoding can break it."""
+    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def print_words(shown: Examination | Comparison, *, explain: bool) -> None:
+    """Write the report in words to stdout, as wide as the terminal."""
+    from rich.console import Console
+
+    from judge.cli.terminal import print_report
+
+    print_report(Console(), shown, explain=explain)
+
+
+def require_replaceable(path: Path, *, force: bool) -> None:
+    """Refuse a path that holds something else than one of our reports.
+
+    Raises:
+        DeclarationError: the file is not ours and `force` was not given, or the path is a directory.
+    """
+    if path.is_dir():
+        raise DeclarationError(f"--html {str(path)!r} is a directory: give the name of a file in it")
+    if force or not path.exists():
+        return
+    with path.open("rb") as file:
+        if _MARK not in file.read(_LOOKED_AT):
+            raise DeclarationError(
+                f"--html {str(path)!r} exists and is no voirdire report: "
+                "give another name, or --force to replace it"
+            )
+
+
+def write_html(path: Path, page: str) -> None:
+    """Put the page at the path in one step, so that nobody ever reads half a report.
+
+    Raises:
+        DeclarationError: the folder is not there or may not be written.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        draft.write_text(page, encoding="utf-8", newline="\n")
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise DeclarationError(
+            f"cannot write --html {str(path)!r} ({error.strerror}): "
+            "give a file in a folder that exists and may be written"
+        ) from error
