@@ -1,0 +1,147 @@
+"""Inserts that may be repeated: the same rows add nothing, other content under the same id is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+# Both dialects by name: a driver that is looked up late would fail after the first paid call.
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import Session
+
+from calibration.store.columns import Row, table_of
+
+CHUNK = 1000
+"""Rows a statement, ids a look-up."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of the given rows; the three add up to how many were given."""
+
+    added: int
+    """New rows."""
+    present: int
+    """Rows that were already there with the same content, or were given twice."""
+    different: tuple[int, ...]
+    """Places, from 0, of rows whose id is taken by other content: not stored."""
+
+
+def insert_many(
+    *,
+    session: Session,
+    row: type[Row],
+    rows: Iterable[Mapping[str, Any]],
+    identity: str = "digest",
+    chunk: int = CHUNK,
+) -> Added:
+    """Counts of the rows that were added, were there, or would have changed what is recorded.
+
+    Args:
+        session: a writing session; nothing is committed here.
+        row: the table.
+        rows: one mapping a row, all with the same columns; read chunk by chunk.
+        identity: the column that holds the digest of what the row says. A row that is not inserted and
+            whose digest is not stored collides with other content.
+        chunk: rows a statement.
+    """
+    connection = session.connection()
+    table = table_of(row)
+    column = table.c[identity]
+    statement = insert_if_new(table, connection.dialect.name).returning(column)
+    added = present = offset = 0
+    different: list[int] = []
+    for batch in batches(rows, chunk):
+        fresh = set(connection.execute(statement, batch).scalars())
+        added += len(fresh)
+        unclaimed = set(fresh)
+        rest: list[int] = []
+        for place, each in enumerate(batch):
+            if each[identity] in unclaimed:
+                unclaimed.remove(each[identity])
+            else:
+                rest.append(place)
+        stored = fresh | _stored(connection, column, [batch[place][identity] for place in rest])
+        for place in rest:
+            if batch[place][identity] in stored:
+                present += 1
+            else:
+                different.append(offset + place)
+        offset += len(batch)
+    return Added(added, present, tuple(different))
+
+
+def add_records(
+    *,
+    session: Session,
+    row: type[Row],
+    records: Iterable[T],
+    rows_of: Callable[[Sequence[T]], list[dict[str, Any]]],
+    refusal: Callable[[T, Mapping[str, Any], int], Exception] | None,
+) -> Added:
+    """What became of the records, which are turned into rows and inserted chunk by chunk.
+
+    Args:
+        session: a writing session.
+        row: the table.
+        records: read only as far as the chunk that is being inserted.
+        rows_of: the rows of a chunk of records, in their order.
+        refusal: what to raise at the first record that collides with other content, from the record, its
+            row and its place; None to list all of them instead.
+    """
+    added = present = offset = 0
+    different: list[int] = []
+    for batch in batches(records):
+        rows = rows_of(batch)
+        outcome = insert_many(session=session, row=row, rows=rows)
+        if refusal and outcome.different:
+            place = outcome.different[0]
+            raise refusal(batch[place], rows[place], offset + place)
+        added, present = added + outcome.added, present + outcome.present
+        different += [offset + place for place in outcome.different]
+        offset += len(batch)
+    return Added(added, present, tuple(different))
+
+
+def insert_one(
+    *, session: Session, row: type[Row], values: Mapping[str, Any], identity: str = "digest"
+) -> bool:
+    """True if the row is new, False if the same row was there.
+
+    Raises:
+        Taken: its id is taken by other content.
+    """
+    outcome = insert_many(session=session, row=row, rows=[values], identity=identity)
+    if outcome.different:
+        raise Taken
+    return bool(outcome.added)
+
+
+class Taken(Exception):
+    """The id of a row is taken by other content; never leaves the store, each caller says what is taken."""
+
+
+def batches(given: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:
+    """The given things in lists of `size`, the last one shorter; read only as far as asked."""
+    remaining = iter(given)
+    while batch := list(islice(remaining, size)):
+        yield batch
+
+
+def insert_if_new(table: sa.Table, dialect: str) -> sqlite.Insert | postgresql.Insert:
+    """An INSERT that skips a row whose key is there."""
+    if dialect == "sqlite":
+        return sqlite.insert(table).on_conflict_do_nothing()
+    return postgresql.insert(table).on_conflict_do_nothing()
+
+
+def _stored(connection: sa.Connection, column: sa.Column[Any], values: list[str]) -> set[str]:
+    if not values:
+        return set()
+    return set(connection.execute(sa.select(column).where(column.in_(values))).scalars())
