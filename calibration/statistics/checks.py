@@ -25,12 +25,17 @@ def require_whole(value: int, *, name: str) -> int:
     return whole
 
 
-def require_part(x: float, n: float) -> None:
-    """Accept 0 <= x <= n, both finite, else raise ValueError."""
+def require_part(x: float, n: float) -> float:
+    """The x of 0 <= x <= n, both finite; an effective x above n by rounding alone is read as n.
+
+    Raises:
+        ValueError: for a bad count or x > n.
+    """
     require_count(n, name="n")
     require_count(x, name="x")
-    if x > n:
+    if x > n * (1 + 1e-12):
         raise ValueError(f"x is {x!r} of n {n!r}; x counts cases among the n: give x <= n")
+    return min(x, n)
 
 
 def require_share(value: float, *, name: str) -> None:

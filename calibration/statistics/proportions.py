@@ -83,7 +83,7 @@ def wilson_interval(
 
     Source: Wilson 1927; Brown, Cai, DasGupta 2001, equation 4.
     """
-    require_part(x, n)
+    x = require_part(x, n)
     level = level_of(confidence, sided, z)
     if n == 0:
         return Interval(0.0, 1.0, level.confidence, sided, "wilson")
@@ -159,7 +159,7 @@ def score_gate(x: float, n: float, *, limit: float, z: float) -> GateResult:
 
     Source: Wilson 1927; STATISTICS §0.2.
     """
-    require_part(x, n)
+    x = require_part(x, n)
     require_share(limit, name="limit")
     require_positive(z, name="z")
     if n == 0:
