@@ -182,6 +182,16 @@ class KappaFigure(Frozen):
     method: str
 
 
+class AlphaFigure(Frozen):
+    """Krippendorff's alpha of nominal labels, for any number of raters."""
+
+    estimate: float
+    lower: float | None
+    """Null where every resample gives the same value."""
+    upper: float | None
+    method: str
+
+
 class UndefinedFigure(Frozen):
     """A figure that does not exist for this evidence."""
 
@@ -268,6 +278,9 @@ class RaterFigure(Frozen):
     agreement: RateFigure | UndefinedFigure
     """Items on which all raters said the same, over items with at least two raters."""
     kappa: KappaFigure | UndefinedFigure
+    """Of exactly two raters, over pass, fail and cannot-decide."""
+    alpha: AlphaFigure | UndefinedFigure
+    """Of any number of raters, over the same three."""
     adjudicated: int
     """Resolved references that rest on an adjudication."""
     blind: dict[str, int]

@@ -13,6 +13,7 @@ from calibration.evidence import (
     ItemStatus,
     KappaFigure,
     PolicyItem,
+    UndefinedFigure,
 )
 from calibration.policy import GUARDS, AdmissionPolicy, Guard
 from calibration.statistics.paired import newcombe_independent
@@ -159,16 +160,18 @@ def _kappa_guard(asked: _Asked) -> PolicyItem | None:
 
 
 def _rater_kappa(asked: _Asked) -> PolicyItem:
-    """Agreement between raters before adjudication; insufficient where it is unknown."""
-    guard, report = asked.guard, asked.report
-    raters = report.raters
-    if raters is None or not isinstance(raters.kappa, KappaFigure):
-        reason = "no rater is recorded" if raters is None else raters.kappa.undefined  # type: ignore[union-attr]
+    """Agreement between raters before adjudication: kappa of two, alpha of more, or insufficient."""
+    guard, raters = asked.guard, asked.report.raters
+    if raters is None:
+        return _item(asked, ItemStatus.INSUFFICIENT, None, "no rater is recorded")
+    found = raters.alpha if isinstance(raters.kappa, UndefinedFigure) else raters.kappa
+    if isinstance(found, UndefinedFigure):
+        reason = raters.kappa.undefined if raters.raters < 2 else found.undefined  # type: ignore[union-attr]
         return _item(asked, ItemStatus.INSUFFICIENT, None, reason)
-    holds = _at_least(raters.kappa.estimate, guard.limit)
+    holds = _at_least(found.estimate, guard.limit)
     status = ItemStatus.PASS if holds else _effect(guard, ItemStatus.INSUFFICIENT)
-    return _item(asked, status, raters.kappa.estimate).model_copy(
-        update={"n": raters.kappa.n, "lower": raters.kappa.lower, "upper": raters.kappa.upper}
+    return _item(asked, status, found.estimate).model_copy(
+        update={"lower": found.lower, "upper": found.upper}
     )
 
 

@@ -2,5 +2,6 @@
 
 from calibration.report.build import build_report
 from calibration.report.figures import baseline
+from calibration.report.ranking import rank
 
-__all__ = ["baseline", "build_report"]
+__all__ = ["baseline", "build_report", "rank"]

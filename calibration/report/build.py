@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from calibration.evidence import (
     BaselineFigure,
     CalibrationReport,
@@ -20,14 +22,13 @@ from calibration.evidence import (
 )
 from calibration.labels import Assessment
 from calibration.policy import AdmissionPolicy
+from calibration.report.agreement import decided_kappa, operational_kappa
 from calibration.report.coding import FAR_RULE, GUARD_RULES, CodedCases, GateSettings, gate_figure
 from calibration.report.figures import (
     bounds_figure,
     constant_baselines,
     count_figures,
-    kappa_figure,
     margin_figures,
-    operational_kappa,
     rate_figure,
     slice_figures,
 )
@@ -67,17 +68,22 @@ def build_report(
     settings = GateSettings.of(policy)
     coded = CodedCases.of(ordered)
     table = coded.table()
-    raters = rater_figure(ordered, assessments)
+    inputs = inputs_digest(ordered)
+    # the resamples are a function of the cases, so that the same cases give the same report
+    rng = np.random.default_rng(int(inputs[:16], 16))
+    raters = rater_figure(ordered, assessments, rng=rng)
     fields: dict[str, Any] = {
         **scope.model_dump(),
         **_rates(table),
-        "inputs": inputs_digest(ordered),
+        "inputs": inputs,
         "policy": f"{settings.label} {settings.digest}" if settings.label else None,
         "evidence_grade": evidence_grade(raters, constructed=constructed),
         "constructed": constructed,
         "warnings": tuple(warnings),
         "counts": count_figures(table, coded),
         "table": table,
+        "kappa": operational_kappa(coded, rng=rng),
+        "kappa_decided": decided_kappa(coded, rng=rng),
         "far_gate": gate_figure(coded, FAR_RULE, settings),
         "guard_gates": {name: gate_figure(coded, rule, settings) for name, rule in GUARD_RULES.items()},
         "margins": margin_figures(table),
@@ -86,7 +92,7 @@ def build_report(
         "repeats": None,
         "raters": raters,
         "slices": slice_figures(ordered, coded, settings),
-        "baselines": (*constant_baselines(table), *baselines),
+        "baselines": (*constant_baselines(coded, rng=rng), *baselines),
     }
     draft = CalibrationReport(report="", not_assessed=(), not_established=(), **fields)
     full = draft.model_copy(
@@ -135,8 +141,6 @@ def _rates(table: VerdictTable) -> dict[str, Any]:
         "far_bounds": bounds_figure(rates.far_bounds),
         "far_bounds_all_unknown": bounds_figure(rates.far_bounds_all_unknown),
         "failure_among_accepted": FailureShareFigure(**share.model_dump()),
-        "kappa": operational_kappa(table),
-        "kappa_decided": kappa_figure([(fail.rejected, fail.accepted), (passing.rejected, passing.accepted)]),
         "disagreement": rate_figure(
             fail.accepted + passing.total - passing.accepted, fail.total + passing.total
         ),

@@ -15,7 +15,7 @@ from rubrics.verdict import Verdict
 
 COLUMNS = tuple(VerdictRow.model_fields)
 
-_ACCEPTED, _REJECTED = 0, 1
+ACCEPTED, REJECTED = 0, 1
 _FINAL = (2, 3, 4)
 _OPEN = (5, 6, 7)
 FAIL, PASS, UNRESOLVED = 0, 1, 2
@@ -72,6 +72,10 @@ class CodedCases:
         fail, passing, unresolved = (VerdictRow(**dict(zip(COLUMNS, row, strict=True))) for row in rows)
         return VerdictTable(fail=fail, passing=passing, unresolved=unresolved)
 
+    def judged_as(self, outcome: int) -> CodedCases:
+        """The same cases, judged alike by a constant judge."""
+        return CodedCases(self.reference, np.full_like(self.outcome, outcome), self.cluster)
+
     def clusters_of(self, *references: int) -> int:
         """Distinct clusters among the cases with these references."""
         return int(np.unique(self.cluster[np.isin(self.reference, references)]).size)
@@ -103,31 +107,31 @@ class GateRule:
     lower_among: Cells
 
 
-_NOT_ACCEPTED = tuple(o for o in _EVERY if o != _ACCEPTED)
+_NOT_ACCEPTED = tuple(o for o in _EVERY if o != ACCEPTED)
 FAR_RULE = GateRule(
-    _cells(FAIL, (_ACCEPTED, *_OPEN)) | _cells(UNRESOLVED, (_ACCEPTED, *_OPEN)),
-    _cells(FAIL, _EVERY) | _cells(UNRESOLVED, (_ACCEPTED, *_OPEN)),
-    _cells(FAIL, (_ACCEPTED,)),
+    _cells(FAIL, (ACCEPTED, *_OPEN)) | _cells(UNRESOLVED, (ACCEPTED, *_OPEN)),
+    _cells(FAIL, _EVERY) | _cells(UNRESOLVED, (ACCEPTED, *_OPEN)),
+    _cells(FAIL, (ACCEPTED,)),
     _cells(FAIL, _EVERY),
 )
 GUARD_RULES = {
     "non_acceptance_among_pass": GateRule(
         _cells(PASS, _NOT_ACCEPTED) | _cells(UNRESOLVED, _NOT_ACCEPTED),
         _cells(PASS, _EVERY) | _cells(UNRESOLVED, _NOT_ACCEPTED),
-        _cells(PASS, (_REJECTED, *_FINAL)),
+        _cells(PASS, (REJECTED, *_FINAL)),
         _cells(PASS, _EVERY),
     ),
     "frr": GateRule(
-        _cells(PASS, (_REJECTED, *_OPEN)) | _cells(UNRESOLVED, (_REJECTED, *_OPEN)),
-        _cells(PASS, _EVERY) | _cells(UNRESOLVED, (_REJECTED, *_OPEN)),
-        _cells(PASS, (_REJECTED,)),
+        _cells(PASS, (REJECTED, *_OPEN)) | _cells(UNRESOLVED, (REJECTED, *_OPEN)),
+        _cells(PASS, _EVERY) | _cells(UNRESOLVED, (REJECTED, *_OPEN)),
+        _cells(PASS, (REJECTED,)),
         _cells(PASS, _EVERY),
     ),
     "abstention": GateRule(_column(_FINAL[0], *_OPEN), _ALL_CELLS, _column(_FINAL[0]), _ALL_CELLS),
     "invalid": GateRule(_column(_FINAL[1], *_OPEN), _ALL_CELLS, _column(_FINAL[1]), _ALL_CELLS),
     # Coverage should be high: its worst case is the lower end, so open verdicts count only above.
     "coverage": GateRule(
-        _column(_ACCEPTED, _REJECTED, *_OPEN), _ALL_CELLS, _column(_ACCEPTED, _REJECTED), _ALL_CELLS
+        _column(ACCEPTED, REJECTED, *_OPEN), _ALL_CELLS, _column(ACCEPTED, REJECTED), _ALL_CELLS
     ),
 }
 

@@ -12,25 +12,24 @@ from calibration.evidence import (
     Case,
     Counts,
     JudgeMargin,
-    KappaFigure,
     Margins,
     RateFigure,
     ReferenceMargin,
     SliceFigure,
-    UndefinedFigure,
-    VerdictRow,
     VerdictTable,
 )
+from calibration.report.agreement import operational_kappa
 from calibration.report.coding import (
+    ACCEPTED,
     FAIL,
     FAR_RULE,
     PASS,
+    REJECTED,
     UNRESOLVED,
     CodedCases,
     GateSettings,
     gate_figure,
 )
-from calibration.statistics.agreement import cohens_kappa
 from calibration.statistics.error_rates import ResolutionBounds
 from calibration.statistics.proportions import rate
 from calibration.values import Undefined
@@ -42,25 +41,6 @@ MIN_MARGIN = 0.10
 def rate_figure(x: int, n: int) -> RateFigure:
     """X of n with its two-sided 95 % Wilson interval."""
     return RateFigure.of(rate(x, n))
-
-
-def kappa_figure(table: Sequence[Sequence[int]]) -> KappaFigure | UndefinedFigure:
-    """Cohen's kappa of a square table with its Fleiss-Cohen-Everitt interval, or why there is none."""
-    kappa = cohens_kappa(table)
-    if isinstance(kappa, Undefined):
-        return UndefinedFigure(undefined=kappa.reason)
-    interval = None if isinstance(kappa.interval, Undefined) else kappa.interval
-    return KappaFigure(
-        estimate=kappa.kappa,
-        lower=interval.lower if interval else None,
-        upper=interval.upper if interval else None,
-        po=kappa.po,
-        pe=kappa.pe,
-        kappa_max=None if isinstance(kappa.kappa_max, Undefined) else kappa.kappa_max,
-        n=int(kappa.n),
-        degenerate=interval is None,
-        method="Fleiss-Cohen-Everitt 1969",
-    )
 
 
 def bounds_figure(bounds: ResolutionBounds) -> Bounds:
@@ -146,37 +126,25 @@ def slice_figures(
 
 def baseline(name: str, description: str, cases: Sequence[Case]) -> BaselineFigure:
     """The figures of a trivial judge on the same items, to stand beside the examined one."""
-    return _baseline(name, description, CodedCases.of(cases).table())
+    coded = CodedCases.of(cases)
+    return _baseline(name, description, coded, rng=np.random.default_rng(len(cases)))
 
 
-def _baseline(name: str, description: str, table: VerdictTable) -> BaselineFigure:
+def _baseline(name: str, description: str, coded: CodedCases, *, rng: np.random.Generator) -> BaselineFigure:
+    table = coded.table()
     fail, passing = table.fail, table.passing
     return BaselineFigure(
         name=name,
         description=description,
         far=rate_figure(fail.accepted, fail.total),
         non_acceptance_among_pass=rate_figure(passing.total - passing.accepted, passing.total),
-        kappa=operational_kappa(table),
+        kappa=operational_kappa(coded, rng=rng),
     )
 
 
-def operational_kappa(table: VerdictTable) -> KappaFigure | UndefinedFigure:
-    """Kappa of accept or not accept with pass or fail, over every resolved reference."""
-    fail, passing = table.fail, table.passing
-    return kappa_figure(
-        [
-            (fail.total - fail.accepted, fail.accepted),
-            (passing.total - passing.accepted, passing.accepted),
-        ]
-    )
-
-
-def constant_baselines(table: VerdictTable) -> tuple[BaselineFigure, ...]:
+def constant_baselines(coded: CodedCases, *, rng: np.random.Generator) -> tuple[BaselineFigure, ...]:
     """The judge that accepts everything and the one that rejects everything."""
-    fail, passing = table.fail.total, table.passing.total
-    accepts = VerdictTable(fail=VerdictRow(accepted=fail), passing=VerdictRow(accepted=passing))
-    rejects = VerdictTable(fail=VerdictRow(rejected=fail), passing=VerdictRow(rejected=passing))
     return (
-        _baseline("always-accept", "accepts every item", accepts),
-        _baseline("always-reject", "rejects every item", rejects),
+        _baseline("always-accept", "accepts every item", coded.judged_as(ACCEPTED), rng=rng),
+        _baseline("always-reject", "rejects every item", coded.judged_as(REJECTED), rng=rng),
     )

@@ -70,7 +70,7 @@ def _ground(report: CalibrationReport) -> Iterator[tuple[str, str]]:
     raters = report.raters
     if raters is None:
         yield "raters", "no rater is recorded: reliability of the reference not assessed"
-    elif isinstance(raters.kappa, UndefinedFigure):
+    elif isinstance(raters.kappa, UndefinedFigure) and isinstance(raters.alpha, UndefinedFigure):
         yield "raters", raters.kappa.undefined
     if raters is not None:
         seeing = sum(n for word, n in raters.blind.items() if not Blindness(word).satisfies_blind)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibration.evidence import (
+    AlphaFigure,
     CalibrationReport,
     EvidenceGrade,
     KappaFigure,
@@ -201,6 +202,20 @@ def test_constant_judge_has_kappa_zero_without_interval() -> None:
     assert report.kappa.estimate == 0
 
 
+def test_clustered_cases_give_kappa_a_wider_bootstrap_interval() -> None:
+    """Five cases a cluster that agree or disagree together: the interval is wider than for single cases."""
+    counts = {"fail": {"accept": 20, "reject": 60}, "pass": {"accept": 100, "reject": 20}}
+    alone, together = make_report(counts).kappa, make_report(counts, per_cluster=5).kappa
+    assert isinstance(alone, KappaFigure)
+    assert isinstance(together, KappaFigure)
+    assert together.method == "percentile bootstrap"
+    assert alone.lower is not None
+    assert alone.upper is not None
+    assert together.lower is not None
+    assert together.upper is not None
+    assert together.upper - together.lower > 1.5 * (alone.upper - alone.lower)
+
+
 def test_clusters_widen_the_gate_and_leave_far_plain() -> None:
     """20 prompts of five failures, 4 accepted: plain upper 9.8 %, by clusters over 10 %."""
     report = make_report({"fail": {"accept": 4, "reject": 96}}, per_cluster=5)
@@ -272,8 +287,11 @@ def test_three_raters_have_an_alpha() -> None:
     rows[0] = ("0", "a", p)
     report = build_report(make_cases(EXERCISE_3), scope=SCOPE, assessments=assessments(*rows))
     assert report.raters is not None
-    assert isinstance(report.raters.kappa, KappaFigure)
-    assert "Krippendorff" in report.raters.kappa.method
+    assert isinstance(report.raters.kappa, UndefinedFigure)
+    assert isinstance(report.raters.alpha, AlphaFigure)
+    assert report.raters.alpha.lower is not None
+    assert report.raters.alpha.lower < report.raters.alpha.estimate < 1
+    assert gap(report, "raters") is None
 
 
 def test_grade_follows_from_the_records() -> None:
