@@ -32,7 +32,16 @@ def load_rubric(path: str | Path) -> Rubric:
     Raises DeclarationError for a file that cannot be read, TableError (with line and field) for one
     that is no rubric.
     """
-    return parse_rubric(_decoded(_bytes_of(Path(path)), str(path)), source=str(path))
+    return parse_rubric(read_declaration(path), source=str(path))
+
+
+def read_declaration(path: str | Path) -> str:
+    """The text of a file that declares something.
+
+    Raises DeclarationError for a file that cannot be read or is too large, TableError for one that is
+    not UTF-8.
+    """
+    return _decoded(_bytes_of(Path(path)), str(path))
 
 
 def parse_rubric(text: str, *, source: str = "rubric") -> Rubric:
