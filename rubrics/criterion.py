@@ -8,8 +8,8 @@ from typing import Self
 
 from pydantic import Field, StrictBool, model_validator
 
-from rubrics.digest import digest
-from rubrics.record import EvidenceKey, Frozen, Key, Misfit, OptionalText, Text, shown
+from rubrics.digest import canonical_json, digest
+from rubrics.record import EvidenceKey, Frozen, Key, Line, Misfit, OptionalText, Text, shown
 from rubrics.scale import BINARY, Answer, GradingMode, NoClaim, PreferenceScale, Scale, read
 from rubrics.verdict import Verdict
 
@@ -48,7 +48,7 @@ class EvidenceField(Frozen):
 
     key: EvidenceKey
     source: EvidenceSource
-    title: Text
+    title: Line
     """The heading above it, as the rater reads it."""
     description: OptionalText = ""
 
@@ -94,12 +94,19 @@ class Example(Frozen):
     why: Text
     """The observable ground of the verdict."""
 
+    @property
+    def case(self) -> str:
+        """What is shown, without verdict and reason: tells whether two examples are the same case."""
+        texts = self.model_dump(exclude={"verdict", "why"}, exclude_none=True)
+        given = {key: text for key, text in texts.items() if key in ALL_OUTPUTS or text}
+        return given["output"] if list(given) == ["output"] else canonical_json(given)
+
 
 class Criterion(Frozen):
     """One declared property of an output (or of a pair), answered on one scale."""
 
     key: Key
-    title: Text
+    title: Line
     """The property as a short statement, the heading of the criterion's card."""
     question: Text
     """The one question that is answered."""
@@ -195,6 +202,7 @@ def _failure_misfits(criterion: Criterion) -> Iterator[Misfit]:
 
 def _example_misfits(criterion: Criterion) -> Iterator[Misfit]:
     wanted = OUTPUT_FIELDS[criterion.mode]
+    cases: set[str] = set()
     for place, example in enumerate(criterion.examples):
         given = {key for key in ALL_OUTPUTS if getattr(example, key) is not None}
         if given != set(wanted):
@@ -203,6 +211,9 @@ def _example_misfits(criterion: Criterion) -> Iterator[Misfit]:
                 f"shows {words}; on a {criterion.scale.kind} scale it shows {' and '.join(wanted)}",
                 *("examples", place),
             )
+        if example.case in cases:
+            yield Misfit("shows the same case as an example before it; keep one", "examples", place)
+        cases.add(example.case)
         allowed = (*criterion.answers, Verdict.UNKNOWN.value)
         if example.verdict not in allowed:
             yield Misfit(

@@ -88,6 +88,12 @@ def _not_blank(text: str) -> str:
     return text
 
 
+def _one_line(text: str) -> str:
+    if "\n" in text:
+        raise ValueError("runs over several lines; a heading is one line")
+    return text
+
+
 def _key(text: str) -> str:
     if not _KEY.fullmatch(text):
         raise ValueError(
@@ -122,6 +128,8 @@ OptionalText = Annotated[str, AfterValidator(_authored)]
 """Text that an author wrote: NFC, trimmed, nothing invisible in it; "" where none was written."""
 Text = Annotated[OptionalText, AfterValidator(_not_blank)]
 """Text that an author must write."""
+Line = Annotated[Text, AfterValidator(_one_line)]
+"""A heading."""
 Name = Annotated[str, AfterValidator(_name)]
 """The name of a rubric."""
 Key = Annotated[str, AfterValidator(_key)]

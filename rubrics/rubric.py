@@ -24,7 +24,7 @@ from rubrics.criterion import (
 )
 from rubrics.digest import digest
 from rubrics.errors import DeclarationError
-from rubrics.record import Frozen, Misfit, Name, Text, shown
+from rubrics.record import Frozen, Line, Misfit, Name, Text, shown
 from rubrics.scale import GradingMode
 
 __all__ = [
@@ -77,7 +77,7 @@ class Rubric(Frozen):
 
     name: Name
     version: StrictInt = Field(ge=1)
-    title: Text
+    title: Line
     purpose: Text
     evidence: tuple[EvidenceField, ...] = ()
     criteria: tuple[Criterion, ...]
@@ -220,6 +220,12 @@ def _field_misfits(rubric: Rubric, place: int, criterion: Criterion) -> Iterator
 
 def rubric_misfits(rubric: Rubric) -> Iterator[Misfit]:
     """What does not fit together within the rubric, each with the path that leads there."""
+    for part, claims in (
+        ("establishes", rubric.establishes),
+        ("does_not_establish", rubric.does_not_establish),
+    ):
+        if twice := repeated(claims):
+            yield Misfit("says the same as an entry before it; keep one", part, twice[0])
     if not rubric.criteria:
         yield Misfit("is empty; declare at least one criterion", "criteria")
     yield from _criteria_misfits(rubric)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeAlias
@@ -167,22 +166,6 @@ AnyScale: TypeAlias = BinaryScale | OrdinalScale | PreferenceScale
 Scale = Annotated[AnyScale, Field(discriminator="kind"), BeforeValidator(_spelled_out)]
 """A scale; its bare kind (`binary`, `preference`) is short for the mapping with nothing else in it."""
 BINARY = BinaryScale(kind="binary")
-
-
-def bare_levels(levels: Sequence[str | int], accept_at: str | int) -> OrdinalScale:
-    """An ordinal scale of levels whose descriptions were not recorded, as imported labels have them.
-
-    Raises pydantic's ValidationError for fewer than two levels, a wrong order, or an accept_at that
-    is no level.
-    """
-    anchor = "Not recorded: this level came with imported labels."
-    return OrdinalScale.model_validate(
-        {
-            "kind": "ordinal",
-            "levels": [{"level": level, "anchor": anchor} for level in levels],
-            "accept_at": accept_at,
-        }
-    )
 
 
 def _answer(scale: AnyScale, value: str | int) -> str:
