@@ -25,6 +25,7 @@ from rubrics.errors import TableError
 DELIMITERS = {",": ",", ";": ";", "tab": "\t", "\t": "\t"}
 _LONE_SURROGATE_HINT = re.compile(r"\\u[dD][89a-fA-F]")
 _TRIED_RECORDS = 20
+_LABELS = frozenset({"pass", "fail"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +194,12 @@ def _header(cells: list[str], *, name: str, line: int) -> list[str]:
     """Column names without surrounding spaces; a nameless column is called by its place."""
     names = [cell.strip() or f"column_{place}" for place, cell in enumerate(cells, start=1)]
     repeated = [column for column, count in Counter(names).items() if count > 1]
+    if sum(column.casefold() in _LABELS for column in names) > 1:
+        raise TableError(
+            f"{name}, line {line}: the first line reads like data ({shown(', '.join(names))}): put a "
+            "header before it, with id, human_label and judge_label",
+            line=line,
+        )
     if repeated:
         places = ", ".join(str(place) for place, cell in enumerate(names, start=1) if cell == repeated[0])
         raise TableError(

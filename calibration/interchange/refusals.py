@@ -10,7 +10,14 @@ from calibration.interchange.doctor import NeedsOptions
 from calibration.interchange.gather import Gathered
 from calibration.interchange.grid import Grid, Rejected
 from calibration.interchange.lines import shown
-from calibration.interchange.words import ALLOWED, Side, UnmappedWords, is_number, proposed_maps
+from calibration.interchange.words import (
+    LABELS_READ,
+    REASONS_READ,
+    Side,
+    UnmappedWords,
+    is_number,
+    proposed_maps,
+)
 from rubrics.errors import TableError
 
 _PART_OF: Final = {Side.HUMAN: Part.HUMAN_LABEL, Side.JUDGE: Part.JUDGE_LABEL, Side.REASON: Part.REASON}
@@ -57,9 +64,9 @@ def _raise_words(grid: Grid, columns: Mapping[Part, str], words: UnmappedWords) 
         if len(told) > _SCORES and all(is_number(word) for word, _ in told):
             raise _scores(grid, columns[_PART_OF[side]], words, side)
     held = ", ".join(f"{columns[_PART_OF[side]]!r} holds {_told(grid, words, side)}" for side in sides)
-    allowed = " and ".join(f"in {columns[_PART_OF[side]]!r} {ALLOWED[side]}" for side in sides)
+    allowed = REASONS_READ if sides == [Side.REASON] else LABELS_READ
     raise NeedsOptions(
-        f"{grid.name}: {held}; read are {allowed}: say what each word means",
+        f"{grid.name}: {held}; allowed are {allowed}: say what each word means",
         options=proposed_maps(words.counts) if len(words.counts) <= 2 * _NAMED_WORDS else (),
         line=line,
         field=columns[_PART_OF[sides[0]]],
@@ -80,9 +87,10 @@ def _raise_source(grid: Grid, gathered: Gathered, first: Rejected) -> NoReturn:
     """Refuse labels that no person made."""
     found = " and ".join(source.value for source in gathered.refused_sources)
     counted = sum(problem.field == Part.SOURCE.value for problem in gathered.problems)
+    labels = f"{counted} labels come" if counted > 1 else "1 label comes"
     sources = ("human", *(source.value for source in gathered.refused_sources))
     raise NeedsOptions(
-        f"{grid.name}, {grid.unit} {first.line}: {counted} labels come from {found}, and only people's "
+        f"{grid.name}, {grid.unit} {first.line}: {labels} from {found}, and only people's "
         "labels are a reference; leave them out by --reference-source human, or let them count "
         "(such a report can never admit)",
         options=tuple(part for source in sources for part in ("--reference-source", source)),
@@ -97,7 +105,7 @@ def _scores(grid: Grid, column: str, words: UnmappedWords, side: Side) -> TableE
     line = words.first[side, told[0]]
     return TableError(
         f"{grid.name}, {grid.unit} {line}: {column!r} holds numbers ({', '.join(told[:_SCORES])}, ... "
-        f"{len(told)} different ones) where a word is due ({ALLOWED[side]}); a score becomes a verdict by "
+        f"{len(told)} different ones) where a word is due ({LABELS_READ}); a score becomes a verdict by "
         "your rule only: write the verdicts into the table",
         line=line,
         field=column,

@@ -54,13 +54,10 @@ REASON_WORDS: Final[Mapping[str, Outcome | Cell]] = {
     },
     "": Cell.EMPTY,
 }
-ALLOWED: Final[Mapping[Side, str]] = {
-    Side.HUMAN: "pass, fail, cannot_decide, unknown or empty",
-    Side.JUDGE: "pass, fail, cannot_decide, unknown, a reason ("
-    + ", ".join(reason.value for reason in UnknownReason)
-    + ") or empty",
-    Side.REASON: ", ".join(reason.value for reason in UnknownReason) + ", or one of their details",
-}
+REASONS_READ: Final = f"{', '.join(UnknownReason)} and their details"
+LABELS_READ: Final = (
+    f"pass, fail, cannot_decide, unknown and empty, of a judge also {', '.join(UnknownReason)}"
+)
 _TARGETS: Final[Mapping[Side, tuple[str, ...]]] = {
     Side.HUMAN: ("pass", "fail", "cannot_decide"),
     Side.JUDGE: ("pass", "fail", "cannot_decide", *(reason.value for reason in UnknownReason)),

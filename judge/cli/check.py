@@ -45,12 +45,22 @@ voirdire check all.jsonl --policy acceptance --judge all --rank --html report.ht
 
 cat labels.csv | voirdire check - --far-limit 0.05 --json
 
-[bold]Exit codes[/bold]  0 admit (or no limit given), 1 reject, 2 insufficient evidence, 3 the file cannot be
-read, 64 usage. Of several judges: 0 if all are admitted, else 1 if any is rejected, else 2.
+[bold]Exit codes[/bold]  0 admit (or no limit given), 1 reject, 2 insufficient evidence, 3 the file cannot \
+be read, 64 usage. Of several judges: 0 if all are admitted, else 1 if any is rejected, else 2.
 """
 
 
-@app.command(epilog=_EPILOG)
+_HELP = """
+Examine a judge from a table of human and judge labels.
+
+The table has one row per item with the columns [bold]id[/bold], [bold]human_label[/bold] and \
+[bold]judge_label[/bold] (pass, fail, cannot_decide or empty). Optional columns are input, output, rater, \
+blind, group, criterion, judge, reason, detail, adjudicated_label, note, source and slice_*; all others are \
+kept as tags.
+"""
+
+
+@app.command(help=_HELP, epilog=_EPILOG)
 def check(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="CSV, TSV, JSON Lines or JSON; - is standard input.")
@@ -60,8 +70,9 @@ def check(
         typer.Option(
             callback=_rate,
             rich_help_panel=_LIMIT,
-            help="Highest false-acceptance rate that you accept, e.g. 0.10. The upper end of the interval is "
-            "compared with it; nothing else decides.",
+            metavar="RATE",
+            help="Largest share of failing answers that the judge may accept, e.g. 0.10; the end of the "
+            "interval must not exceed it.",
         ),
     ] = None,
     policy: Annotated[
@@ -108,17 +119,25 @@ def check(
     reference: Annotated[
         ReferenceRule | None,
         typer.Option(
+            metavar="RULE",
             rich_help_panel=_REFERENCE,
-            help="How several raters become one reference label. Default: the policy's rule, else majority.",
+            help="How several raters become one reference label: majority, unanimous, adjudicated or "
+            "unanimous_or_adjudicated. Default: the policy's rule, else majority.",
         ),
     ] = None,
     min_raters: Annotated[
         int,
-        typer.Option(min=1, rich_help_panel=_REFERENCE, help="Raters without whom an item stays unresolved."),
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel=_REFERENCE,
+            help="Raters without whom an item stays unresolved.",
+        ),
     ] = 1,
     reference_source: Annotated[
         list[LabelSource] | None,
         typer.Option(
+            metavar="human|model|code",
             rich_help_panel=_REFERENCE,
             help="Whose labels count, where a source column says; repeatable. Labels of models or code are "
             "refused unless named here, and such a report can never admit.",
@@ -193,12 +212,7 @@ def check(
         typer.Option("--explain", rich_help_panel=_OUTPUT, help="Add methods, denominators and reasons."),
     ] = False,
 ) -> None:
-    """Examine a judge from a table of human and judge labels.
-
-    The table has one row per item with the columns id, human_label and judge_label (pass, fail,
-    cannot_decide or empty); optional are input, output, rater, blind, group, criterion, judge, reason,
-    detail, adjudicated_label, note, source and slice_*.
-    """
+    """Hand the words of the command line on to the work."""
     from judge.cli.examining import Wanted, examine_table, read_options
 
     if far_limit is not None and policy is not None:

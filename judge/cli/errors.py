@@ -44,7 +44,7 @@ def sentence(error: Exception) -> str:
         return f"{error.strerror}{place}"
     first = next(iter(str(error).splitlines()), "")
     return (
-        f"voirdire failed ({type(error).__name__}: {first}); run again with --debug and report the traceback"
+        f"a fault of voirdire itself ({type(error).__name__}: {first}); run again with --debug and report it"
     )
 
 

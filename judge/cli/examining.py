@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from calibration.admission import decide
-from calibration.evidence import CalibrationReport, Comparison, Examination, ReportScope
+from calibration.evidence import CalibrationReport, Case, Comparison, Examination, RankRange, ReportScope, Tie
 from calibration.interchange.columns import Part, listed
 from calibration.interchange.flat import FlatTable, diagnose, parse_table
 from calibration.interchange.grid import DELIMITERS
@@ -20,7 +21,7 @@ from calibration.interchange.rows import DEFAULT_CRITERION, DEFAULT_JUDGE
 from calibration.interchange.words import parse_map
 from calibration.labels import LabelSource, ReferenceRule
 from calibration.policy import AdmissionPolicy, far_only, load_policy
-from calibration.report import build_report
+from calibration.report import build_report, rank
 from judge.cli.doctor import diagnosis_object, print_diagnosis
 from judge.cli.errors import ExitCode, tell
 from judge.cli.output import exit_code, print_json, print_words, require_replaceable, write_html
@@ -119,24 +120,23 @@ def examine_table(file: str, options: ReadOptions, wanted: Wanted, *, doctor: bo
     if doctor:
         return _doctor(data, name, options, as_json=wanted.as_json, file=file)
     table = parse_table(data, name=name, options=options)
-    examinations = _examine(table, wanted, policy)
+    found = _examine(table, wanted, policy)
     _tell_rejected(file, table)
-    shown: Examination | Comparison = Comparison(examinations=examinations)
-    if len(examinations) == 1 and not wanted.several:
-        shown = examinations[0]
+    only = found.examinations[0] if len(found.examinations) == 1 and not wanted.several else None
+    shown = only or found
     if page is not None:
-        from calibration.rendering import render_html
+        from calibration.rendering.html import render_html
 
-        write_html(page, render_html(shown))
+        write_html(page, render_html(shown, made_at=datetime.now(UTC)))
     if wanted.as_json:
-        print_json({**shown.to_json(), "table": _table_object(table)})
+        print_json({**shown.to_json(), "source": _source_object(table)})
     else:
         for note in table.notes:
             tell(f"Note: {note}")
         print_words(shown, explain=wanted.explain)
     if page is not None:
         tell(f"Wrote {page}")
-    return exit_code([e.decision.outcome for e in examinations if e.decision])
+    return exit_code(found.outcomes)
 
 
 def _doctor(data: bytes, name: str, options: ReadOptions, *, as_json: bool, file: str) -> ExitCode:
@@ -150,25 +150,33 @@ def _doctor(data: bytes, name: str, options: ReadOptions, *, as_json: bool, file
     return ExitCode.OPERATIONAL if diagnosis.problem else ExitCode.ADMIT
 
 
-def _examine(table: FlatTable, wanted: Wanted, policy: AdmissionPolicy | None) -> tuple[Examination, ...]:
+def _examine(table: FlatTable, wanted: Wanted, policy: AdmissionPolicy | None) -> Comparison:
     """Report and decision of every judge under every criterion that is asked for."""
     rule = wanted.rule or (policy.reference.label_rule if policy else ReferenceRule.MAJORITY)
-    found: list[Examination] = []
+    examinations: list[Examination] = []
+    places: list[RankRange] = []
+    ties: list[Tie] = []
     for criterion, called in _chosen(table.criteria, wanted.criteria, DEFAULT_CRITERION, what="criterion"):
         references = table.references(criterion, rule=rule, min_raters=wanted.min_raters)
         assessments = table.assessments(criterion)
-        reports = [
-            build_report(
-                table.cases(criterion, judge, references),
+        reports: list[CalibrationReport] = []
+        cases: dict[str, list[Case]] = {}
+        for judge, name in _chosen(table.judges(criterion), wanted.judges, DEFAULT_JUDGE, what="judge"):
+            cases[name] = table.cases(criterion, judge, references)
+            report = build_report(
+                cases[name],
                 scope=ReportScope(judge=name, criterion=called),
                 policy=policy,
                 assessments=assessments,
                 warnings=table.warnings_on(criterion, judge),
             )
-            for judge, name in _chosen(table.judges(criterion), wanted.judges, DEFAULT_JUDGE, what="judge")
-        ]
-        found.extend(_decided(reports, policy))
-    return tuple(found)
+            reports.append(report)
+        examinations.extend(_decided(reports, policy))
+        if wanted.rank:
+            ranked, tied = rank(called, cases)
+            places.extend(ranked)
+            ties.extend(tied)
+    return Comparison(examinations=tuple(examinations), rank=tuple(places), ties=tuple(ties))
 
 
 def _decided(reports: Sequence[CalibrationReport], policy: AdmissionPolicy | None) -> list[Examination]:
@@ -216,10 +224,10 @@ def _tell_rejected(file: str, table: FlatTable) -> None:
     tell(f"{lines} lines left out{more}; they are in {path}")
 
 
-def _table_object(table: FlatTable) -> dict[str, Any]:
+def _source_object(table: FlatTable) -> dict[str, Any]:
     """How the table was read, for the JSON."""
     return {
-        "source": table.name,
+        "name": table.name,
         "rows": table.rows,
         "duplicates": table.duplicates,
         "contradictions_settled": table.repeats,

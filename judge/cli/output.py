@@ -15,8 +15,9 @@ from rubrics.errors import DeclarationError
 if TYPE_CHECKING:
     from calibration.evidence import AdmissionOutcome, Comparison, Examination
 
-_MARK = b'<meta name="generator" content="voirdire'
-"""What every report page carries near its top; a page with it is ours to replace."""
+_MARK = '<meta name="generator" content="voirdire">'
+"""What every page that we write carries near its top; a page with it is ours to replace."""
+_HEAD = '<meta charset="utf-8">'
 _LOOKED_AT = 4096
 
 
@@ -53,7 +54,7 @@ def require_replaceable(path: Path, *, force: bool) -> None:
     if force or not path.exists():
         return
     with path.open("rb") as file:
-        if _MARK not in file.read(_LOOKED_AT):
+        if _MARK.encode() not in file.read(_LOOKED_AT):
             raise DeclarationError(
                 f"--html {str(path)!r} exists and is no voirdire report: "
                 "give another name, or --force to replace it"
@@ -68,7 +69,7 @@ def write_html(path: Path, page: str) -> None:
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        draft.write_text(page, encoding="utf-8", newline="\n")
+        draft.write_text(page.replace(_HEAD, f"{_HEAD}\n{_MARK}", 1), encoding="utf-8", newline="\n")
         draft.replace(path)
     except OSError as error:
         draft.unlink(missing_ok=True)
