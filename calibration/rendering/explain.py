@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from calibration.rendering.numbers import fixed, percent, plain, whole
+from calibration.rendering.numbers import NNBSP, fixed, percent, plain, whole
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.text import counted, listed
 from calibration.statistics.normal import z_value
@@ -24,7 +24,7 @@ class Definition:
 def definitions(readings: Readings) -> tuple[Definition, ...]:
     """Every definition that the figures shown need, in the order in which they are met."""
     return tuple(
-        Definition(name, term, text)
+        Definition(name, term, text.replace(" %", f"{NNBSP}%"))
         for part in (_rates(readings), _unknowns(), _other_rates(), _agreement(), _evidence(readings))
         for name, term, text in part
     )

@@ -22,7 +22,8 @@ from calibration.rendering.numbers import (
     share,
     whole,
 )
-from calibration.rendering.vocabulary import GRADE_WORDS
+from calibration.rendering.text import visible
+from calibration.rendering.vocabulary import BLIND_WORDS, GRADE_WORDS
 
 _ASKED = {
     "upper_at_most": "upper end ≤ {}",
@@ -34,7 +35,7 @@ _ASKED = {
     "count_at_most": "at most {}",
     "count_at_least": "at least {}",
     "only": "{} only",
-    "grade_at_least": "at least: {}",
+    "grade_at_least": "{}, or better",
 }
 _COEFFICIENTS = frozenset({"kappa_vs_reference", "rater_kappa", "informative", "position_effect_abs"})
 
@@ -43,6 +44,8 @@ def limit_words(item: PolicyItem) -> str:
     """What the policy asks of the item: upper end ≤ 10 %."""
     if item.limit is None:
         return "stated"
+    if item.name == "blind":
+        return "every label blind"
     return _ASKED.get(item.comparison, item.comparison.replace("_", " ") + " {}").format(
         _number(item, item.limit)
     )
@@ -67,6 +70,8 @@ def found_text(item: PolicyItem) -> str:
         return _rate_found(item)
     if item.value is None:
         return ""
+    if item.name == "blind":
+        return f"{whole(int(item.value))} not known to be blind"
     if isinstance(item.value, str) or item.comparison.startswith("count_"):
         return _number(item, item.value)
     if item.kind is ItemKind.AGREEMENT and item.lower is not None and item.upper is not None:
@@ -74,6 +79,14 @@ def found_text(item: PolicyItem) -> str:
     if item.name in _COEFFICIENTS or item.kind is ItemKind.AGREEMENT:
         return " ".join(part for part in coefficient_text(float(item.value), item.lower, item.upper) if part)
     return percent(plain(round(float(item.value) * 100, 1)))
+
+
+def detail_words(item: PolicyItem) -> str:
+    """What decided, in the item's own words; how the labels were made blind, in ours."""
+    if item.name != "blind":
+        return visible(item.detail)
+    parts = [part.partition(" ") for part in item.detail.split(", ")]
+    return ", ".join(f"{number} {BLIND_WORDS.get(word, word)}" for number, _, word in parts)
 
 
 def _range(item: PolicyItem, lower: float, upper: float) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
+NBSP = "\u00a0"
 NNBSP = "\u202f"
 """Narrow no-break space: stands before %."""
 MINUS = "\u2212"

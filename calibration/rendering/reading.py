@@ -127,7 +127,7 @@ class Reading:
 
     @property
     def gated(self) -> RateText:
-        """FAR with the interval that the policy reads for what is known: at its level, clusters allowed for."""
+        """FAR with the interval of what is known as the policy reads it: its level, clusters allowed for."""
         far, found = self.report.far, self.measured
         return rate_text(far.x, far.n, lower=found.lower, upper=found.upper, limit=self.limit)
 

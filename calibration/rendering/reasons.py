@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from calibration.evidence import AdmissionOutcome, ItemKind, ItemStatus, PolicyItem
@@ -9,7 +10,7 @@ from calibration.rendering.items import found_text, limit_words
 from calibration.rendering.numbers import end_text, whole
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.sentences import MANY, more_failures
-from calibration.rendering.text import counted, listed, named, number_word, sentence, visible
+from calibration.rendering.text import capital, counted, listed, named, number_word, sentence, visible
 from calibration.rendering.vocabulary import OUTCOME_WORDS, name_words
 from calibration.statistics.normal import z_value
 from calibration.statistics.proportions import GateResult, max_accepted, score_gate, wilson_interval
@@ -32,59 +33,68 @@ def reasons(readings: Readings) -> Reasons:
         only = readings.only
         return Reasons(tuple(bound_by(only)), tuple(changed_by(only)), _unestablished(only)[:3])
     if len(readings.all) <= MANY - 1:
-        bound = [f"{readings.name(r)}: {' '.join(bound_by(r)[:1])}" for r in readings.all]
+        bound = [" ".join(bound_by(r, _who(readings, r))[:1]) for r in readings.all]
         change = [f"{readings.name(r)}: {' '.join(changed_by(r)[:1])}" for r in readings.all]
     else:
         bound, change = _by_outcome(readings)
     return Reasons(tuple(bound), tuple(change), _silent(readings))
 
 
-def bound_by(reading: Reading) -> list[str]:
-    """What made the outcome, the binding item first."""
+def _who(readings: Readings, reading: Reading) -> str:
+    """Who accepted, in a sentence: the judge, or "it" under one of several criteria."""
+    name = readings.name(reading)
+    return f"{name}: it" if name == reading.criterion and len(readings.groups) > 1 else name
+
+
+def bound_by(reading: Reading, who: str = "It") -> list[str]:
+    """What made the outcome, the binding item first; `who` names the judge."""
     if reading.decision is None:
         return ["No limit and no policy was named: the figures stand, nothing is decided."]
-    said = [_far_bound(reading) if i.kind is ItemKind.FAR else _item_bound(i) for i in reading.deciding]
-    kept = said[:3]
-    if len(said) > len(kept):
-        others = listed([name_words(item.name) for item in reading.deciding[3:]])
-        kept.append(f"Further: {others}.")
-    return kept
+    items = reading.deciding
+    said = [_far_bound(reading, who) if i.kind is ItemKind.FAR else _item_bound(i, who) for i in items[:3]]
+    if len(items) > len(said):
+        said.append(f"Further: {listed([name_words(item.name) for item in items[3:]])}.")
+    return said
 
 
-def _item_bound(item: PolicyItem) -> str:
+def _item_bound(item: PolicyItem, who: str) -> str:
     found = found_text(item)
     stated = f"{name_words(item.name)}: {found}" if found else name_words(item.name)
     asked = f"; the policy asks for {limit_words(item)}" if item.limit is not None else ""
     why = f" ({visible(item.detail)})" if item.detail and item.detail not in found else ""
-    return sentence(f"{stated}{asked}{why}")
+    said = f"{stated}{asked}{why}"
+    return sentence(said if who == "It" else f"{who}: {said}")
 
 
-def _far_bound(reading: Reading) -> str:
+def _far_bound(reading: Reading, who: str) -> str:
     """The gate's two-sided question in words: what was accepted, how far it reaches, where the limit is."""
     if not reading.report.far.n:
-        return "False acceptance: no answer failed, so there is nothing to measure it on."
-    return f"False acceptance: {_reach(reading)}{_worth(reading)}"
+        nothing = "no answer failed, so there is nothing to measure false acceptance on."
+        return sentence(nothing if who == "It" else f"{who}: {nothing}")
+    return f"{who} accepted {_reach(reading)}{_worth(reading)}"
 
 
 def _reach(reading: Reading) -> str:
     gate, limit = reading.report.far_gate, reading.limit_words
-    best = f"{whole(gate.x_best)}/{whole(gate.n_best)}"
+    best = f"{whole(gate.x_best)}/{whole(gate.n_best)} failing answers"
     worst = f"{whole(gate.x)}/{whole(gate.n)}"
     unsettled = gate.x != gate.x_best
     item = reading.far_item
     status = item.status if item else ItemStatus.INSUFFICIENT
     if status is ItemStatus.FAIL:
         even = ", even if all that is open or disputed turns out well" if unsettled else ""
-        return f"{best} is at least {reading.gate_lower}{even}. The limit is {limit}."
+        return f"{best}: at least {reading.gate_lower}{even}. The limit is {limit}."
     if status is ItemStatus.PASS:
-        counting = ", counting what is open or disputed against it," if unsettled else ""
-        return f"{worst}{counting} is at most {reading.gate_upper}. The limit is {limit}."
+        counting = f", {worst} counting what is open or disputed against it" if unsettled else ""
+        return f"{best}{counting}: at most {reading.gate_upper}. The limit is {limit}."
     if item is not None and item.detail and gate.upper <= (reading.limit or 0.0):
-        return f"{worst} holds the limit alone, but not among all judges compared ({item.detail})."
-    span = f"{reading.gate_lower} to {reading.gate_upper}. The limit, {limit}, lies between."
+        return f"{best}, which holds the limit alone, but not among all judges compared ({item.detail})."
+    span = (
+        f"anything from {reading.gate_lower} to {reading.gate_upper} fits. The limit, {limit}, lies between."
+    )
     if unsettled:
         return f"{best} if all that is open or disputed turns out well, {worst} if badly: {span}"
-    return f"{worst} fits anything from {span}"
+    return f"{best}: {span}"
 
 
 def _worth(reading: Reading) -> str:
@@ -122,22 +132,41 @@ def _flip(reading: Reading) -> str:
     gate, limit = reading.report.far_gate, reading.limit
     if limit is None or not gate.n:
         return "Further accepted failures."
-    z = z_value(gate.confidence, sided=gate.sided)
-    kept = gate.n_effective / gate.n
-    more = 1
-    while score_gate((gate.x + more) * kept, (gate.n + more) * kept, limit=limit, z=z) is GateResult.PASS:
-        more += 1
-    found = wilson_interval(
-        (gate.x + more) * kept, (gate.n + more) * kept, confidence=gate.confidence, sided=gate.sided
-    )
-    reach = end_text(found.upper, lower=found.lower, upper=found.upper, limit=limit)
+    more, reach = _to_flip(reading, limit)
     about = "about " if reading.clustered else ""
+    count = f"{whole(gate.x + more)}/{whole(gate.n + more)}"
     noun = "more accepted failure" if more == 1 else "more accepted failures"
     verb = "turns" if more == 1 else "turn"
-    return (
-        f"{about}{number_word(more)} {noun} ({whole(gate.x + more)}/{whole(gate.n + more)}, up to {reach}) "
-        f"{verb} it into insufficient evidence."
-    ).capitalize()
+    said = f"{about}{number_word(more)} {noun} ({count}, up to {reach}) {verb} it into insufficient evidence."
+    return capital(said)
+
+
+def _to_flip(reading: Reading, limit: float) -> tuple[int, str]:
+    """How many further accepted failures the gate does not bear, and how far its interval then reaches."""
+    gate = reading.report.far_gate
+    z = z_value(gate.confidence, sided=gate.sided)
+    kept = gate.n_effective / gate.n
+
+    def bears(more: int) -> bool:
+        x, n = (gate.x + more) * kept, (gate.n + more) * kept
+        return score_gate(x, n, limit=limit, z=z) is GateResult.PASS
+
+    more = _first_that_fails(bears)
+    x, n = (gate.x + more) * kept, (gate.n + more) * kept
+    found = wilson_interval(x, n, confidence=gate.confidence, sided=gate.sided)
+    return more, end_text(found.upper, lower=found.lower, upper=found.upper, limit=limit)
+
+
+def _first_that_fails(holds: Callable[[int], bool]) -> int:
+    """The least number from 1 on at which something that stops holding no longer holds."""
+    high = 1
+    while holds(high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return high
 
 
 def _rejected_change(reading: Reading) -> list[str]:
@@ -182,17 +211,30 @@ def _by_outcome(readings: Readings) -> tuple[list[str], list[str]]:
     bound, change = [], []
     for outcome, word in OUTCOME_WORDS.items():
         group = [r for r in readings.all if r.outcome is outcome]
-        if not group:
-            continue
-        shown = listed([f"{readings.name(r)} {_short(r)}" for r in group], most=MANY)
-        bound.append(sentence(f"{word}: {shown}"))
-        if outcome is AdmissionOutcome.INSUFFICIENT:
-            change += [f"{readings.name(r)}: {' '.join(changed_by(r)[:1])}" for r in group[:MANY]]
-        if outcome is AdmissionOutcome.ADMIT:
-            change += [f"{readings.name(r)}: {_flip(r)}" for r in group[:MANY]]
-    if any(r.outcome is AdmissionOutcome.REJECT for r in readings.all):
-        change.append("A rejected judge: only another judge or prompt, on answers that did not shape it.")
+        if group:
+            shown = listed([f"{readings.name(r)} {_short(r)}" for r in group], most=MANY)
+            bound.append(sentence(f"{word}: {shown}"))
+            change.append(_change_of(readings, outcome, group))
     return bound, change
+
+
+def _change_of(readings: Readings, outcome: AdmissionOutcome, group: Sequence[Reading]) -> str:
+    if outcome is AdmissionOutcome.REJECT:
+        return "Rejected: only another judge or prompt, on answers that did not shape it."
+    if outcome is AdmissionOutcome.INSUFFICIENT:
+        needs = listed([f"{readings.name(r)} {_short_need(r)}" for r in group], most=MANY)
+        return sentence(f"Insufficient evidence, failing answers still needed: {needs}")
+    weakest = min(group, key=lambda r: _to_flip(r, r.limit)[0] if r.limit and r.report.far_gate.n else 0)
+    return f"Admitted: the first to fall is {readings.name(weakest)}. {_flip(weakest)}"
+
+
+def _short_need(reading: Reading) -> str:
+    """How many more failing answers, or what else is missing."""
+    needed = reading.decision.more_failures_needed if reading.decision else None
+    if reading.binding is None or reading.binding.kind is not ItemKind.FAR or not needed or not needed.clean:
+        return f"({name_words(reading.binding.name)})" if reading.binding else ""
+    rate = needed.at_observed_rate
+    return f"({whole(needed.clean)} clean" + (f", about {whole(rate)} at its rate)" if rate else ")")
 
 
 def _short(reading: Reading) -> str:
@@ -213,8 +255,8 @@ def _unestablished(reading: Reading) -> tuple[str, ...]:
 def _silent(readings: Readings) -> tuple[str, ...]:
     """Claims beyond the evidence: first what tells judges apart, then what every report names."""
     said = [
-        f"That {named(tie.judges[0])} and {named(tie.judges[1])} differ: {tie.only_first} against {tie.only_second} "
-        f"of {counted(tie.shared_failures, 'shared failure')}."
+        f"That {named(tie.judges[0])} and {named(tie.judges[1])} differ: {whole(tie.only_first)} against "
+        f"{whole(tie.only_second)} of {counted(tie.shared_failures, 'shared failure')}."
         for tie in readings.comparison.ties[:1]
     ]
     common = _unestablished(readings.all[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calibration.evidence import AdmissionOutcome, Comparison, EvidenceGrade, Examination
-from calibration.rendering.numbers import interval_decimals, limit_text, percent, share, whole
+from calibration.rendering.numbers import NBSP, interval_decimals, limit_text, percent, share, whole
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.text import counted, listed, number_word, sentence
 from calibration.rendering.vocabulary import OUTCOME_WORDS
@@ -169,8 +169,8 @@ def _counted_decision(readings: Readings, by_outcome: dict[AdmissionOutcome, lis
     admitted = len(by_outcome[AdmissionOutcome.ADMIT])
     said = [f"Admit {'none' if not admitted else whole(admitted)} of {whole(total)} {what}."]
     for outcome, words in (
-        (AdmissionOutcome.REJECT, "Reject {}."),
-        (AdmissionOutcome.INSUFFICIENT, "Collect more evidence on {}."),
+        (AdmissionOutcome.REJECT, f"Reject{NBSP}{{}}."),
+        (AdmissionOutcome.INSUFFICIENT, f"Collect more evidence on{NBSP}{{}}."),
     ):
         if by_outcome[outcome]:
             said.append(words.format(whole(len(by_outcome[outcome]))))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from calibration.evidence import RateFigure
-from calibration.rendering.numbers import percent, plain
+from calibration.rendering.numbers import limit_text, percent, plain
 from calibration.rendering.reading import Reading
 
 _SCALES = (
@@ -46,7 +46,7 @@ class Scale:
     @property
     def limit_words(self) -> str:
         """The limit's label."""
-        return "" if self.limit is None else f"limit {percent(plain(self.limit * 100))}"
+        return "" if self.limit is None else f"limit {limit_text(self.limit)}"
 
     @property
     def ticks(self) -> tuple[Tick, ...]:

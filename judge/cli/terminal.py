@@ -18,12 +18,10 @@ from calibration.evidence import (
     Comparison,
     Examination,
     ItemStatus,
-    KappaFigure,
     PolicyItem,
-    UndefinedFigure,
 )
 from calibration.rendering.explain import explanation
-from calibration.rendering.items import coefficient_words, found_text, kappa_words, limit_words
+from calibration.rendering.items import coefficient_words, detail_words, found_text, kappa_words, limit_words
 from calibration.rendering.next_step import next_step
 from calibration.rendering.numbers import NNBSP, rate_text
 from calibration.rendering.reading import Reading, Readings
@@ -307,7 +305,7 @@ def _shown_items(reading: Reading) -> list[PolicyItem]:
 
 def _item_words(item: PolicyItem) -> str:
     found = found_text(item)
-    detail = f" ({visible(item.detail)})" if item.detail else ""
+    detail = f" ({detail_words(item)})" if item.detail else ""
     said = f": {found}{detail}" if found else detail
     return f"{name_words(item.name)}{said}; asked: {limit_words(item)}"
 

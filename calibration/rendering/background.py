@@ -1,0 +1,168 @@
+"""The page's background as plain records: slices, raters, repeats, and what the evidence does not carry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calibration.evidence import KappaFigure, RateFigure
+from calibration.rendering.items import coefficient_words
+from calibration.rendering.numbers import fixed, rate_text, whole
+from calibration.rendering.page import Fact
+from calibration.rendering.reading import Reading, Readings
+from calibration.rendering.strip import Scale, Strip, fitting_scale, rate_strip
+from calibration.rendering.tables import Cell, judge_head
+from calibration.rendering.text import capital, named, visible
+from calibration.rendering.vocabulary import BLIND_WORDS, GRADE_WORDS, SOURCE_WORDS, measure_words, name_words
+
+
+@dataclass(frozen=True, slots=True)
+class SliceLine:
+    """One slice of one judge."""
+
+    slice: str
+    strip: Strip | None
+    far: str
+    good: str
+
+
+@dataclass(frozen=True, slots=True)
+class SliceBlock:
+    """The slices of one judge."""
+
+    criterion: str
+    judge: Cell
+    lines: tuple[SliceLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """All slices on one scale."""
+
+    scale: Scale
+    blocks: tuple[SliceBlock, ...]
+
+
+def slices(readings: Readings) -> Slices | None:
+    """FAR and cost of every slice; None where no slice was named."""
+    found = [f for r in readings.all for f in r.report.slices]
+    if not found:
+        return None
+    limit = readings.limits[0] if len(readings.limits) == 1 else None
+    scale = fitting_scale((f.far.upper for f in found if f.far.n), limit)
+    blocks = tuple(
+        SliceBlock(reading.criterion, judge_head(reading), _slice_lines(reading, scale))
+        for reading in readings.all
+        if reading.report.slices
+    )
+    return Slices(scale, blocks)
+
+
+def _slice_lines(reading: Reading, scale: Scale) -> tuple[SliceLine, ...]:
+    lines = []
+    for figure in reading.report.slices:
+        far, good = figure.far, figure.non_acceptance_among_pass
+        name = f"{visible(figure.slice)} {named(figure.value)}"
+        words = rate_text(far.x, far.n, lower=far.lower, upper=far.upper, limit=reading.limit).text
+        strip = rate_strip(far, scale, words=f"{reading.judge}, {name}: {words}", hollow=False)
+        goods = rate_text(good.x, good.n, lower=good.lower, upper=good.upper).text
+        lines.append(SliceLine(name, strip, words, goods))
+    return tuple(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class FactTable:
+    """Terms and values under a heading."""
+
+    heading: str
+    facts: tuple[Fact, ...]
+
+
+def rater_tables(readings: Readings) -> tuple[FactTable, ...]:
+    """How the reference came to be; once where it is the same for all judges of a criterion."""
+    tables: dict[FactTable, None] = {}
+    for reading in readings.all:
+        where = f", {reading.criterion}" if len(readings.groups) > 1 else ""
+        tables[FactTable(f"Raters and reference{where}", _rater_facts(reading))] = None
+    return tuple(tables)
+
+
+def halves(table: FactTable) -> tuple[FactTable, FactTable]:
+    """One table as two that stand side by side."""
+    middle = (len(table.facts) + 1) // 2
+    return FactTable(table.heading, table.facts[:middle]), FactTable("", table.facts[middle:])
+
+
+def _rater_facts(reading: Reading) -> tuple[Fact, ...]:
+    report, raters = reading.report, reading.report.raters
+    grade = Fact("Ground of the labels", GRADE_WORDS[report.evidence_grade])
+    unresolved = Fact(
+        "Without an agreed label",
+        f"{whole(report.counts.reference_unresolved)}/{whole(report.table.all.total)}",
+    )
+    if raters is None:
+        return (grade, unresolved, Fact("Raters", "none recorded"))
+    least, most = raters.raters_per_case_min, raters.raters_per_case_max
+    agreement = raters.agreement
+    agreed = (
+        rate_text(agreement.x, agreement.n, lower=agreement.lower, upper=agreement.upper).text
+        if isinstance(agreement, RateFigure)
+        else visible(agreement.undefined)
+    )
+    kappa = raters.kappa
+    words = coefficient_words(kappa) if isinstance(kappa, KappaFigure) else visible(kappa.undefined)
+    return (
+        grade,
+        Fact("Raters", whole(raters.raters)),
+        Fact("Labels an answer", whole(least) if least == most else f"{whole(least)} to {whole(most)}"),
+        Fact("All raters agree, before adjudication", agreed),
+        Fact("Kappa between raters", words),
+        Fact("Resolved by an adjudicator", whole(raters.adjudicated)),
+        unresolved,
+        *(
+            Fact(f"Labels {SOURCE_WORDS.get(source, source)}", whole(n))
+            for source, n in raters.sources.items()
+        ),
+        *(Fact(f"Labels {BLIND_WORDS.get(word, word)}", whole(n)) for word, n in raters.blind.items()),
+    )
+
+
+def measure_tables(readings: Readings) -> tuple[FactTable, ...]:
+    """Position and repeats of each judge that has them."""
+    tables = []
+    for reading in readings.all:
+        for title, found in (("Position", reading.report.position), ("Repeats", reading.report.repeats)):
+            if found:
+                facts = tuple(Fact(measure_words(key), _measure(value)) for key, value in found.items())
+                tables.append(FactTable(f"{title}: {readings.name(reading)}", facts))
+    return tuple(tables)
+
+
+def _measure(value: float | int) -> str:
+    return whole(value) if isinstance(value, int) else fixed(value, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence, and whose it is where it is not everybody's."""
+
+    whose: str
+    text: str
+
+
+def claims(readings: Readings, kind: str) -> tuple[Claim, ...]:
+    """What was not assessed, or is not established, each once, with the judges that it is said of."""
+    said: dict[str, list[str]] = {}
+    for reading in readings.all:
+        for text in _claim_texts(reading, kind):
+            said.setdefault(text, []).append(readings.name(reading))
+    everybody = len(readings.all)
+    return tuple(
+        Claim("" if len(names) == everybody else ", ".join(names), text) for text, names in said.items()
+    )
+
+
+def _claim_texts(reading: Reading, kind: str) -> list[str]:
+    if kind == "not_established":
+        return [visible(claim) for claim in reading.report.not_established]
+    gaps = reading.report.not_assessed
+    return [f"{capital(name_words(gap.name))}: {visible(gap.reason)}." for gap in gaps]

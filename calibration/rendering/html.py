@@ -1,0 +1,175 @@
+"""One self-contained HTML page from an examination or a comparison: no script, no outside request."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from calibration.evidence import Comparison, Examination
+from calibration.rendering import background, page, tables
+from calibration.rendering.explain import definitions
+from calibration.rendering.next_step import next_step
+from calibration.rendering.reading import Readings
+from calibration.rendering.reasons import reasons
+from calibration.rendering.sentences import decision_sentence, headline
+from calibration.rendering.text import listed, visible
+from calibration.rendering.vocabulary import COLUMNS
+from rubrics.digest import short
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+_COUNT = re.compile(r"(?<![\w/.,])(\d{1,3}(?:,\d{3})*/\d{1,3}(?:,\d{3})*)(?![\w/])")
+_INTERVAL = re.compile(r"(\[[−\d.]+, [−\d.]+\])")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def render_html(
+    shown: Examination | Comparison, *, made_at: datetime | None, title: str | None = None
+) -> str:
+    """The report as one HTML page: decision first, then pictures, tables, notes and digests.
+
+    Args:
+        shown: one examination, or several side by side.
+        made_at: when the report was made, printed in UTC; None prints no time.
+        title: the page's title; by default the judges and the criteria.
+
+    Raises:
+        ValueError: a comparison without any examination.
+    """
+    readings = Readings.of(shown)
+    template = _environment().get_template("report.html")
+    return template.render(
+        css=_stylesheet(),
+        policy_for_content=_content_policy(),
+        title=visible(title) if title else _title(readings),
+        made=_time(made_at),
+        **_first_screen(readings),
+        **_body(readings),
+    )
+
+
+def _first_screen(readings: Readings) -> dict[str, Any]:
+    return {
+        "scope": page.scope(readings),
+        "constructed": readings.constructed,
+        "eyebrow": page.eyebrow(readings),
+        "decision": decision_sentence(readings),
+        "outcome_mark": page.MARKS[readings.only.outcome] if readings.only else "",
+        "headline": headline(readings.comparison),
+        "rule": page.rule_sentence(readings),
+        "ledger": page.ledger(readings),
+        "facts": page.facts(readings),
+        "warnings": page.warnings(readings),
+        "reasons": reasons(readings),
+        "next_step": next_step(readings.comparison),
+        "pictures": page.pictures(readings),
+        "several_criteria": len(readings.groups) > 1,
+        "single": readings.only is not None,
+    }
+
+
+def _body(readings: Readings) -> dict[str, Any]:
+    notes = definitions(readings)
+    return {
+        "verdicts": tables.verdict_blocks(readings),
+        "columns": COLUMNS,
+        "policies": tables.policy_tables(readings),
+        "rates": tables.rate_tables(readings),
+        "kappas": tables.kappa_tables(readings),
+        "slices": background.slices(readings),
+        "backgrounds": _backgrounds(readings),
+        "not_assessed": background.claims(readings, "not_assessed"),
+        "not_established": background.claims(readings, "not_established"),
+        "notes": tuple(zip(_LETTERS, notes, strict=False)),
+        "letters": {note.name: letter for letter, note in zip(_LETTERS, notes, strict=False)},
+        "digests": _digests(readings),
+    }
+
+
+def _backgrounds(readings: Readings) -> tuple[background.FactTable, ...]:
+    """Raters, position and repeats; a single table is set in two columns."""
+    found = (*background.rater_tables(readings), *background.measure_tables(readings))
+    return background.halves(found[0]) if len(found) == 1 else found
+
+
+def _digests(readings: Readings) -> tuple[tuple[str, str, str], ...]:
+    """(what, the first 12 hex digits, all of them) of everything that identifies what is shown."""
+    found: dict[tuple[str, str], None] = {}
+    for reading in readings.all:
+        found[(f"report {readings.name(reading)}", reading.report.report)] = None
+    for reading in readings.all:
+        found[(f"inputs {readings.name(reading)}", reading.report.inputs)] = None
+    for reading in readings.all:
+        if reading.decision:
+            found[(f"policy {visible(reading.decision.policy)}", reading.decision.policy_digest)] = None
+    return tuple((what, short(full), full) for what, full in found)
+
+
+def _title(readings: Readings) -> str:
+    criteria = [group[0].criterion for group in readings.groups]
+    return f"Calibration report: {listed(readings.judges, most=3)}, {listed(criteria, most=3)}"
+
+
+def _time(made_at: datetime | None) -> str:
+    if made_at is None:
+        return ""
+    if made_at.tzinfo is None:
+        return f"{made_at:%Y-%m-%d %H:%M}"
+    return f"{made_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _template_text(name: str) -> str:
+    return resources.files("calibration.rendering").joinpath("templates", name).read_text("utf-8")
+
+
+@cache
+def _stylesheet() -> Markup:
+    """The style sheet as it stands in the page; ours, never from data."""
+    from markupsafe import Markup
+
+    return Markup(_template_text("report.css").strip())
+
+
+@cache
+def _content_policy() -> str:
+    """Nothing may load or run; the one style sheet is allowed by its digest, so data cannot bring another."""
+    found = hashlib.sha256(str(_stylesheet()).encode()).digest()
+    allowed = base64.b64encode(found).decode()
+    return f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'"
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    made = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        loader=FunctionLoader(_template_text),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters: dict[str, Callable[..., Any]] = {"prose": prose, "pct": _percentage}
+    made.filters.update(filters)
+    return made
+
+
+def prose(text: str) -> Markup:
+    """The text escaped, each count x/n in bold, each interval lighter, both kept on one line."""
+    from markupsafe import Markup, escape
+
+    counts = _COUNT.sub(r'<b class="n">\1</b>', str(escape(text)))
+    return Markup(_INTERVAL.sub(r'<span class="n mut">\1</span>', counts))
+
+
+def _percentage(place: float) -> str:
+    """A place in [0, 1] as a length for SVG."""
+    return f"{100 * place:.2f}%"
