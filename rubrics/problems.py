@@ -150,6 +150,8 @@ def _complaint(details: ErrorDetails) -> str:
             return f"{shown(ctx['tag'])} is not allowed; allowed: {ctx['expected_tags']}"
         case "union_tag_not_found":
             return f"{ctx['discriminator']} is missing from {given}"
+        case "less_than":
+            return f"must be less than {ctx['lt']}, not {given}"
         case "greater_than_equal":
             return f"must be {ctx['ge']} or more, not {given}"
         case kind:

@@ -14,9 +14,10 @@ MAX_TEXT = 10_000
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
-_NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?")
-_KEY = re.compile(r"[a-z][a-z0-9_]{0,63}")
-_EVIDENCE_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
+NAME = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9])?"
+"""The pattern of a name, wide enough for the names that other tools give."""
+_NAME = re.compile(NAME)
+_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 # Controls except tab and line feed, surrogates, the bidi embeddings, overrides and isolates, and the planes
 # of tag characters and supplementary variation selectors, which can carry a whole sentence unseen.
@@ -97,7 +98,7 @@ def _one_line(text: str) -> str:
 def _key(text: str) -> str:
     if not _KEY.fullmatch(text):
         raise ValueError(
-            f"{shown(text)} is not a key; a key has up to 64 lower-case letters, digits and '_', letter first"
+            f"{shown(text)} is not a key; it has up to 64 letters, digits, '_', '.' and '-', a letter first"
         )
     return text
 
@@ -105,17 +106,8 @@ def _key(text: str) -> str:
 def _name(text: str) -> str:
     if not _NAME.fullmatch(text):
         raise ValueError(
-            f"{shown(text)} is not a name; a name has up to 64 lower-case letters, digits, '-' and '_', "
+            f"{shown(text)} is not a name; a name has up to 64 letters, digits, '-', '_' and '.', "
             "such as refund-policy"
-        )
-    return text
-
-
-def _evidence_key(text: str) -> str:
-    if not _EVIDENCE_KEY.fullmatch(text):
-        raise ValueError(
-            f"{shown(text)} is not a field name; it has up to 64 letters, digits, '_', '.' and '-', "
-            "a letter first"
         )
     return text
 
@@ -134,7 +126,7 @@ Name = Annotated[str, AfterValidator(_name)]
 """The name of a rubric."""
 Key = Annotated[str, AfterValidator(_key)]
 """The name of a criterion, failure mode, severity level or dimension within its rubric."""
-EvidenceKey = Annotated[str, AfterValidator(_evidence_key)]
+EvidenceKey = Key
 """The name of a field of an item, as files of other tools spell it."""
 ItemText = Annotated[str, BeforeValidator(_normalised)]
 """Text of an item: as it came, but for what no store can hold (normalise_text)."""

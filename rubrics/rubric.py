@@ -24,7 +24,7 @@ from rubrics.criterion import (
 )
 from rubrics.digest import digest
 from rubrics.errors import DeclarationError
-from rubrics.record import Frozen, Line, Misfit, Name, Text, shown
+from rubrics.record import NAME, Frozen, Line, Misfit, Name, Text, shown
 from rubrics.scale import GradingMode
 
 __all__ = [
@@ -44,7 +44,7 @@ __all__ = [
 
 SCHEMA = "rubric/1"
 """Part of every digest; moves only if the same words should stop meaning the same rubric."""
-_REF = re.compile(r"([a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?)@([1-9][0-9]{0,8})")
+_REF = re.compile(rf"({NAME})@([1-9][0-9]{{0,8}})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Rubric(Frozen):
     """A versioned set of criteria; what is asked and shown, and what the answers can and cannot say."""
 
     name: Name
-    version: StrictInt = Field(ge=1)
+    version: StrictInt = Field(ge=1, lt=1_000_000_000)
     title: Line
     purpose: Text
     evidence: tuple[EvidenceField, ...] = ()
