@@ -66,7 +66,9 @@ class Outcome:
             raise ValueError("'pending' is a combined verdict; record unknown with the reason 'pending'")
         if (self.verdict is Verdict.UNKNOWN) != (self.reason is not None):
             raise ValueError(f"{self.verdict!s} with reason {self.reason!r}: exactly an unknown has a reason")
-        if self.detail is not None and (self.reason is None or self.detail not in REASON_DETAILS[self.reason]):
+        if self.detail is not None and (
+            self.reason is None or self.detail not in REASON_DETAILS[self.reason]
+        ):
             raise ValueError(f"detail {self.detail!r} does not belong to reason {self.reason!r}")
 
     @property
