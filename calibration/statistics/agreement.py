@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import TypeAlias
 
 from calibration.statistics.checks import require_count
 from calibration.statistics.proportions import level_of
@@ -52,18 +53,22 @@ class Kappa:
         return min(*self.row_margin, *self.col_margin)
 
 
+Exact: TypeAlias = int | Fraction
+"""Whole counts stay ints, which are much faster; effective ones become fractions."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Sums:
     """The table as exact numbers; `scale` makes the weights whole, so no digit is lost."""
 
-    cells: list[list[Fraction]]
-    rows: list[Fraction]
-    cols: list[Fraction]
-    n: Fraction
+    cells: list[list[Exact]]
+    rows: list[Exact]
+    cols: list[Exact]
+    n: Exact
     weights: list[list[int]]
     scale: int
-    observed: Fraction
-    expected: Fraction
+    observed: Exact
+    expected: Exact
 
 
 def cohens_kappa(
@@ -138,17 +143,21 @@ def require_square(table: Sequence[Sequence[float]]) -> None:
 def _sum(table: Sequence[Sequence[float]], weights: KappaWeights) -> _Sums:
     require_square(table)
     size = len(table)
-    cells = [[Fraction(float(cell)) for cell in row] for row in table]
-    rows = [sum(row, Fraction(0)) for row in cells]
-    cols = [sum((row[j] for row in cells), Fraction(0)) for j in range(size)]
+    cells = [[_exact(cell) for cell in row] for row in table]
+    rows = [sum(row) for row in cells]
+    cols = [sum(row[j] for row in cells) for j in range(size)]
     scale = {KappaWeights.NONE: 1, KappaWeights.LINEAR: size - 1, KappaWeights.QUADRATIC: (size - 1) ** 2}[
         weights
     ]
     whole = [[scale - _loss(i - j, weights) for j in range(size)] for i in range(size)]
     pairs = [(i, j) for i in range(size) for j in range(size)]
-    observed = sum((whole[i][j] * cells[i][j] for i, j in pairs), Fraction(0))
-    expected = sum((whole[i][j] * rows[i] * cols[j] for i, j in pairs), Fraction(0))
-    return _Sums(cells, rows, cols, sum(rows, Fraction(0)), whole, scale, observed, expected)
+    observed = sum(whole[i][j] * cells[i][j] for i, j in pairs)
+    expected = sum(whole[i][j] * rows[i] * cols[j] for i, j in pairs)
+    return _Sums(cells, rows, cols, sum(rows), whole, scale, observed, expected)
+
+
+def _exact(cell: float) -> Exact:
+    return int(cell) if float(cell).is_integer() else Fraction(float(cell))
 
 
 def _loss(gap: int, weights: KappaWeights) -> int:
@@ -157,15 +166,15 @@ def _loss(gap: int, weights: KappaWeights) -> int:
     return abs(gap) if weights is KappaWeights.LINEAR else gap**2
 
 
-def _mean_weights(sums: _Sums) -> tuple[list[Fraction], list[Fraction]]:
+def _mean_weights(sums: _Sums) -> tuple[list[Exact], list[Exact]]:
     """For each row category the weight that it meets on average, times n and scale; the same for columns."""
     size = range(len(sums.rows))
-    by_row = [sum((sums.cols[j] * sums.weights[i][j] for j in size), Fraction(0)) for i in size]
-    by_col = [sum((sums.rows[i] * sums.weights[i][j] for i in size), Fraction(0)) for j in size]
+    by_row = [sum(sums.cols[j] * sums.weights[i][j] for j in size) for i in size]
+    by_col = [sum(sums.rows[i] * sums.weights[i][j] for i in size) for j in size]
     return by_row, by_col
 
 
-def _variance(sums: _Sums, room: Fraction) -> Fraction:
+def _variance(sums: _Sums, room: Exact) -> float:
     """Fleiss, Cohen, Everitt 1969 equation 8, multiplied out so that whole counts stay whole numbers.
 
     With A = scale n p_o, B = scale n² p_e and room = scale n² - B.
@@ -173,26 +182,26 @@ def _variance(sums: _Sums, room: Fraction) -> Fraction:
     n, observed, expected, scale = sums.n, sums.observed, sums.expected, sums.scale
     by_row, by_col = _mean_weights(sums)
     short = scale * n - observed
-    squares = Fraction(0)
+    squares: Exact = 0
     for i, row in enumerate(sums.cells):
         for j, cell in enumerate(row):
             squares += cell * (sums.weights[i][j] * room - (by_row[i] + by_col[j]) * short) ** 2
     centre = scale * n * n * observed - 2 * scale * n * expected + observed * expected
-    return (n * squares - centre**2) * n / room**4
+    return float((n * squares - centre**2) * n / room**4)
 
 
-def _null_variance(sums: _Sums, room: Fraction) -> Fraction:
+def _null_variance(sums: _Sums, room: Exact) -> float:
     """Fleiss, Cohen, Everitt 1969 equation 9: the variance when the two raters are independent."""
     by_row, by_col = _mean_weights(sums)
-    squares = Fraction(0)
+    squares: Exact = 0
     for i, row in enumerate(sums.rows):
         for j, col in enumerate(sums.cols):
             squares += row * col * (sums.n * sums.weights[i][j] - by_row[i] - by_col[j]) ** 2
-    return (squares - sums.expected**2) / (sums.n * room**2)
+    return float((squares - sums.expected**2) / (sums.n * room**2))
 
 
-def _kappa_max(sums: _Sums, room: Fraction, weights: KappaWeights) -> float | Undefined:
+def _kappa_max(sums: _Sums, room: Exact, weights: KappaWeights) -> float | Undefined:
     if weights is not KappaWeights.NONE:
         return Undefined("the largest kappa is given for unweighted kappa only")
-    overlap = sum((min(row, col) for row, col in zip(sums.rows, sums.cols, strict=True)), Fraction(0))
+    overlap = sum(min(row, col) for row, col in zip(sums.rows, sums.cols, strict=True))
     return float((sums.n * overlap - sums.expected) / room)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +21,9 @@ from calibration.statistics.bootstrap import (
 from calibration.statistics.checks import require_same_length, require_whole
 from calibration.values import Estimate, Undefined
 
+Codes = NDArray[np.integer[Any]]
 SMALL_MARGIN = 0.10
+BYTE_CATEGORIES = 5
 
 
 def agreement_table(first: ArrayLike, second: ArrayLike, *, categories: int) -> NDArray[np.int64]:
@@ -48,8 +51,19 @@ def agreement_table(first: ArrayLike, second: ArrayLike, *, categories: int) -> 
             raise ValueError(f"the codes are of type {codes.dtype!s}; give whole numbers from 0")
         if codes.min() < 0 or codes.max() >= categories:
             raise ValueError(f"a code lies outside 0..{categories - 1}; code the categories from 0")
-    counts = np.bincount(rows * categories + cols, minlength=categories**2)
-    return np.asarray(counts.reshape(categories, categories), dtype=np.int64)
+    count = _count_bytes if categories <= BYTE_CATEGORIES else _count
+    return count(rows, cols, categories).reshape(categories, categories)
+
+
+def _count_bytes(rows: Codes, cols: Codes, categories: int) -> NDArray[np.int64]:
+    """The cells of a small table: on bytes, one pass a cell is faster than one pass over wide numbers."""
+    cells = rows.astype(np.uint8) * np.uint8(categories) + cols.astype(np.uint8)
+    return np.array([np.count_nonzero(cells == cell) for cell in range(categories**2)], dtype=np.int64)
+
+
+def _count(rows: Codes, cols: Codes, categories: int) -> NDArray[np.int64]:
+    cells = rows.astype(np.int64) * categories + cols.astype(np.int64)
+    return np.bincount(cells, minlength=categories**2).astype(np.int64)
 
 
 def kappa_estimate(

@@ -16,6 +16,8 @@ from calibration.statistics.proportions import rate
 from calibration.values import Rate, Undefined
 
 Floats = NDArray[np.float64]
+MAX_COUNTED_SPAN = 256
+FEW_CATEGORIES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,35 +87,51 @@ def krippendorff_alpha(
     values = np.asarray(labels, dtype=float)
     if values.ndim != 2:
         raise ValueError(f"labels has {values.ndim} dimensions; give one row a rater and one column a unit")
-    if np.isinf(values).any():
-        raise ValueError("a label is infinite; give a finite number, or None for a missing label")
-    counts, categories = _value_counts(values)
-    per_unit = counts.sum(axis=1)
-    pairable = per_unit >= 2
-    counts, per_unit = counts[pairable], per_unit[pairable]
-    totals = counts.sum(axis=0)
-    if not counts.size:
+    given = values[values == values]
+    if not given.size:
         return Undefined("no unit has two labels")
-    if np.count_nonzero(totals) < 2:
+    categories = _categories(given)
+    counts = _label_counts(values, categories)
+    per_unit = counts.sum(axis=0)
+    counts = counts * (per_unit > 1)
+    totals = counts.sum(axis=1)
+    used = totals > 0
+    if not used.any():
+        return Undefined("no unit has two labels")
+    if np.count_nonzero(used) < 2:
         return Undefined("all pairable labels are the same: alpha is 0/0")
+    if not used.all():
+        counts, totals, categories = counts[used], totals[used], categories[used]
+    weighted = counts / np.maximum(per_unit - 1, 1)
+    coincidences = weighted @ counts.T - np.diag(weighted.sum(axis=1))
     distance = _distances(categories, totals, Level(level))
-    weighted = counts / (per_unit - 1)[:, None]
-    coincidences = weighted.T @ counts
-    coincidences[np.diag_indices_from(coincidences)] -= weighted.sum(axis=0)
-    size = totals.sum()
+    size = float(totals.sum())
     observed = float((coincidences * distance).sum()) / size
     expected = float(totals @ distance @ totals) / (size * (size - 1))
-    return float(1 - observed / expected)
+    return 1 - observed / expected
 
 
-def _value_counts(values: Floats) -> tuple[Floats, Floats]:
-    """How often each unit (row) got each category (column), and the categories in order."""
+def _categories(given: Floats) -> Floats:
+    """The different labels in order; small whole numbers are found by counting instead of sorting."""
+    low, high = float(given.min()), float(given.max())
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ValueError("a label is infinite; give a finite number, or None for a missing label")
+    if high - low < MAX_COUNTED_SPAN and low == math.floor(low):
+        shifted = (given - low).astype(np.uint8)
+        if np.array_equal(shifted, given - low):
+            return np.asarray(np.flatnonzero(np.bincount(shifted)) + low, dtype=float)
+    return np.unique(given)
+
+
+def _label_counts(values: Floats, categories: Floats) -> Floats:
+    """How often each unit (column) got each category (row)."""
+    if categories.size <= FEW_CATEGORIES:
+        return np.array([(values == category).sum(axis=0) for category in categories], dtype=float)
     given = ~np.isnan(values)
-    categories, codes = np.unique(values[given], return_inverse=True)
     units = np.broadcast_to(np.arange(values.shape[1]), values.shape)[given]
-    width = max(1, categories.size)
-    flat = np.bincount(units * width + codes, minlength=values.shape[1] * width)
-    return flat.reshape(-1, width).astype(float), categories
+    codes = np.searchsorted(categories, values[given])
+    flat = np.bincount(codes * values.shape[1] + units, minlength=categories.size * values.shape[1])
+    return flat.reshape(categories.size, -1).astype(float)
 
 
 def _distances(categories: Floats, totals: Floats, level: Level) -> Floats:
