@@ -22,9 +22,10 @@ from calibration.store.columns import (
     text_column,
     time_column,
 )
-from calibration.store.inserting import CHUNK, Added, add_records
+from calibration.store.inserting import Added, add_records
 from calibration.store.items import ItemIndex, ItemRef, ItemRow, Scope
 from calibration.store.payloads import Payload, payload, put_payloads
+from calibration.store.reading import stream_named
 from calibration.store.rubrics import answer_spaces, fitting_scale
 from calibration.store.text import name
 from rubrics.errors import DifferentRecord
@@ -220,7 +221,7 @@ def iter_labels(
     query = query.order_by(
         item.c.position, item.c.item_id, table.c.criterion, table.c.rater, table.c.repeat, table.c.revision
     )
-    for row in session.connection().execute(query.execution_options(yield_per=CHUNK)).mappings():
+    for row in stream_named(session, query):
         yield _stored(row)
 
 
@@ -230,7 +231,7 @@ _READ = (
 )
 
 
-def _stored(row: sa.RowMapping) -> StoredLabel:
+def _stored(row: Mapping[str, Any]) -> StoredLabel:
     values = {**row, "blind": Blindness(row["blind"]), "source": LabelSource(row["source"])}
     return StoredLabel(answer=values.pop("value"), **values)
 

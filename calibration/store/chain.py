@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from sqlmodel import Field, Session, col, select
 
 from calibration.store.columns import Row, in_utc, table_of, text_column, time_column
+from calibration.store.reading import stream_named
 from calibration.store.text import name, stored_json
 from rubrics.digest import digest
 from rubrics.errors import StoreError
@@ -237,8 +238,7 @@ def _rows(session: Session, stream: str | None) -> Iterator[Mapping[str, Any]]:
     query = sa.select(table).order_by(table.c.stream, table.c.seq)
     if stream is not None:
         query = query.where(table.c.stream == stream)
-    for row in session.connection().execute(query.execution_options(yield_per=500)).mappings():
-        yield dict(row)
+    yield from stream_named(session, query)
 
 
 def _body(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -94,6 +94,20 @@ class Store:
         with _clear_errors(self.where), Session(self._reader, expire_on_commit=False) as session:
             yield session
 
+    def forget(self) -> None:
+        """Empties the write-ahead log of SQLite, so that what was erased is not kept there."""
+        if self.dialect != "sqlite":
+            return
+        with _clear_errors(self.where), self.engine.connect() as connection:
+            driver = connection.connection.dbapi_connection
+            busy = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] if driver else 1
+        if busy:
+            raise StoreError(
+                f"the log of {self.where} is still read by someone: what was erased stays in it until"
+                " the last reader has finished; run `voirdire db check` then",
+                retryable=True,
+            )
+
     def close(self) -> None:
         """Ends all connections."""
         self.engine.dispose()

@@ -22,6 +22,7 @@ from calibration.store.chain import (
     verify_links,
 )
 from calibration.store.columns import Row, in_utc, one_of, table_of, text_column, time_column
+from calibration.store.reading import stream_named
 from calibration.store.text import name, stored_json
 from rubrics.criterion import JudgeRole
 from rubrics.errors import DifferentRecord, RecordError
@@ -199,8 +200,8 @@ def iter_decisions(
     if standing:
         later = _DECISION.alias()
         query = query.where(~sa.exists().where(later.c.supersedes == _DECISION.c.hash))
-    for row in session.connection().execute(query.execution_options(yield_per=200)).mappings():
-        yield _stored(dict(row))
+    for row in stream_named(session, query):
+        yield _stored(row)
 
 
 def decision_head(*, session: Session) -> Head:

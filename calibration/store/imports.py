@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import sqlalchemy as sa
 from sqlmodel import Session
 
-from calibration.store.chain import append_event
+from calibration.store.chain import append_event, events
 from calibration.store.columns import Row, in_utc, one_of, row_key, text_column, time_column
 from calibration.store.inserting import insert_one
-from calibration.store.text import name, stored_json
+from calibration.store.text import content_digest, name, stored_json
+
+IMPORTS = "imports"
+"""The stream of the audit trail that tells of imports."""
 
 
 class ImportFileRow(Row, table=True):
@@ -60,7 +65,46 @@ def record_import(
     }
     if insert_one(session=session, row=ImportFileRow, values=values, identity="key"):
         what = {"import": key, "kind": kind, "dataset": dataset, "file": file_digest}
-        append_event(
-            session=session, stream="imports", kind="file.imported", actor=actor, payload=what, at=at
-        )
+        append_event(session=session, stream=IMPORTS, kind="file.imported", actor=actor, payload=what, at=at)
     return key
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """How many rows an import brought, and the digest over theirs."""
+
+    rows: int
+    digest: str
+
+
+# By name: this module is open to raters' code, and may not reach the tables of verdicts.
+_BROUGHT = {"items": ("item",), "labels": ("assessment", "adjudication"), "verdicts": ("verdict",)}
+
+
+def import_seal(*, session: Session, key: str, kind: str) -> Seal:
+    """The seal of what the import brought, computed from the rows that are there."""
+    found: list[str] = []
+    for each in _BROUGHT[kind]:
+        table = sa.table(each, sa.column("digest"), sa.column("import_key"))
+        query = sa.select(table.c.digest).where(table.c.import_key == key)
+        found += session.connection().execute(query).scalars()
+    return Seal(len(found), content_digest(stored_json(sorted(found))))
+
+
+def seal_import(*, session: Session, key: str, kind: str, actor: str, at: datetime) -> Seal:
+    """The seal of the import, now an event of the audit trail; call it last in the import's transaction.
+
+    From then on a row of the import that is changed, added or removed outside voirdire is found.
+    An import that brought nothing new is not sealed again.
+    """
+    seal = import_seal(session=session, key=key, kind=kind)
+    payload = {"import": key, "kind": kind, "rows": seal.rows, "digest": seal.digest}
+    sealed = any(
+        event.kind == "import.sealed" and event.payload == payload
+        for event in events(session=session, stream=IMPORTS)
+    )
+    if not sealed:
+        append_event(
+            session=session, stream=IMPORTS, kind="import.sealed", actor=actor, payload=payload, at=at
+        )
+    return seal

@@ -22,8 +22,9 @@ from calibration.store.columns import (
     text_column,
     time_column,
 )
-from calibration.store.inserting import CHUNK, Added, add_records, batches
+from calibration.store.inserting import Added, add_records, batches
 from calibration.store.payloads import Erased, Payload, StoredText, payload, put_payloads, read_payloads
+from calibration.store.reading import Query, stream
 from calibration.store.text import item_id as checked_id
 from calibration.store.text import name, stored_json
 from rubrics.errors import DifferentRecord, RecordError
@@ -80,7 +81,7 @@ class Scope:
         if (self.dataset is None) == (self.set_digest is None):
             raise ValueError(f"a scope is a dataset or a set, not both or neither: {self}")
 
-    def applied(self, query: sa.Select[Any]) -> sa.Select[Any]:
+    def applied(self, query: Query) -> Query:
         """The query, which selects from or joins `item`, limited to the scope."""
         item = table_of(ItemRow)
         if self.set_digest is not None:
@@ -186,7 +187,7 @@ def iter_items(*, session: Session, scope: Scope) -> Iterator[StoredItem]:
     """The items of the scope without their texts, in the order in which they came."""
     table = table_of(ItemRow)
     query = scope.applied(_WITHOUT_TEXT).order_by(table.c.position, table.c.item_id)
-    for row in session.connection().execute(query.execution_options(yield_per=CHUNK)):
+    for row in stream(session, query):
         yield _stored(row)
 
 

@@ -13,9 +13,10 @@ from sqlmodel import Field, Session
 from calibration.labels import ReferenceLabel, ReferenceRule, UnresolvedReason
 from calibration.store.assessments import about_criterion, answer_checks
 from calibration.store.columns import Row, in_utc, one_of, row_digest, table_of, text_column, time_column
-from calibration.store.inserting import CHUNK, Added, add_records
+from calibration.store.inserting import Added, add_records
 from calibration.store.items import ItemIndex, ItemRef, ItemRow, Scope
 from calibration.store.payloads import Payload, payload, put_payloads
+from calibration.store.reading import stream_named
 from calibration.store.rubrics import answer_spaces, fitting_scale
 from calibration.store.text import name
 from rubrics.errors import DeclarationError, DifferentRecord
@@ -198,8 +199,7 @@ def iter_adjudications(
         later = table.alias()
         query = query.where(~sa.exists().where(later.c.supersedes == table.c.digest))
     query = query.order_by(item.c.position, item.c.item_id, table.c.criterion, table.c.revision)
-    for row in session.connection().execute(query.execution_options(yield_per=CHUNK)).mappings():
-        values = dict(row)
+    for values in stream_named(session, query):
         yield StoredAdjudication(answer=values.pop("value"), **values)
 
 
@@ -252,7 +252,7 @@ def iter_references(
     query = query.order_by(
         item.c.position, item.c.item_id, table.c.criterion, table.c.recorded_at, table.c.digest
     )
-    for row in session.connection().execute(query.execution_options(yield_per=CHUNK)).mappings():
+    for row in stream_named(session, query):
         yield _stored_reference(row)
 
 
@@ -324,7 +324,7 @@ def _reference(entry: ReferenceEntry, ref: ItemRef, common: Mapping[str, Any]) -
     return {**values, "digest": row_digest(values, REFERENCE_STATES)}
 
 
-def _stored_reference(row: sa.RowMapping) -> StoredReference:
+def _stored_reference(row: Mapping[str, Any]) -> StoredReference:
     unresolved = UnresolvedReason(row["unresolved"]) if row["unresolved"] else None
     label = ReferenceLabel(Verdict(row["verdict"]), row["raters"], row["adjudicated"], unresolved)
     return StoredReference(

@@ -15,8 +15,9 @@ from sqlmodel import Session
 
 from calibration.store.chain import append_event
 from calibration.store.columns import Row, in_utc, table_of, text_column, time_column
-from calibration.store.inserting import CHUNK, Taken, batches, insert_one
-from calibration.store.items import ItemIndex, ItemRow
+from calibration.store.inserting import Taken, batches, insert_one
+from calibration.store.items import ItemIndex, ItemRef, ItemRow
+from calibration.store.reading import stream
 from calibration.store.text import content_digest, name, read_json, stored_json
 from rubrics.digest import digest
 from rubrics.errors import DeclarationError, DifferentRecord, RecordError
@@ -139,13 +140,9 @@ def add_set(  # noqa: PLR0913 - keyword-only: what identifies a set, then who an
     """
     _distinct(set_name, members)
     refs = ItemIndex(session, dataset).refs(each.item_id for each in members)
-    drawn = [
-        [each.item_id, ref.content_digest, each.stratum, each.inclusion_probability]
-        for each, ref in zip(members, refs, strict=True)
-    ]
+    drawn = [_drawn(each, ref.content_digest) for each, ref in zip(members, refs, strict=True)]
     text = stored_json(dict(content))
-    identity = {"schema": "calibration-set/1", "name": set_name, "version": version, "dataset": dataset}
-    set_digest = digest({**identity, "extends": extends, "design": content_digest(text), "members": drawn})
+    set_digest = _digest((set_name, version, dataset, extends, content_digest(text)), drawn)
     values = {
         "digest": set_digest,
         "name": name(set_name, "set"),
@@ -164,18 +161,7 @@ def add_set(  # noqa: PLR0913 - keyword-only: what identifies a set, then who an
             " draw it under another name, or top it up as the next version"
         ) from None
     if new:
-        rows = (
-            {
-                "set_digest": set_digest,
-                "item_key": ref.key,
-                "position": position,
-                "stratum": each.stratum,
-                "inclusion_probability": each.inclusion_probability,
-            }
-            for position, (each, ref) in enumerate(zip(members, refs, strict=True))
-        )
-        for batch in batches(rows):
-            session.connection().execute(table_of(SetMemberRow).insert(), batch)
+        _insert_members(session, set_digest, members, refs)
         what = {"set": f"{set_name}@{version}", "digest": set_digest, "members": len(members)}
         append_event(session=session, stream="records", kind="set.drawn", actor=actor, payload=what, at=at)
     return set_digest
@@ -257,10 +243,19 @@ def iter_members(*, session: Session, set_digest: str) -> Iterator[Member]:
         .where(member.c.set_digest == set_digest)
         .order_by(member.c.position)
     )
-    for key, item_id, content, group, split, stratum, probability in session.connection().execute(
-        query.execution_options(yield_per=CHUNK)
-    ):
+    for key, item_id, content, group, split, stratum, probability in stream(session, query):
         yield Member(key, item_id, content, group, Split(split), stratum, probability)
+
+
+def recomputed_set_digest(*, session: Session, digest: str) -> str:
+    """The digest of the set with what is now stored of it; another one if anything was changed."""
+    row = session.connection().execute(sa.select(_SET).where(_SET.c.digest == digest)).mappings().one()
+    drawn = [
+        [each.item_id, each.content_digest, each.stratum, each.inclusion_probability]
+        for each in iter_members(session=session, set_digest=digest)
+    ]
+    header = (row["name"], row["version"], row["dataset"], row["extends"], content_digest(row["content"]))
+    return _digest(header, drawn)
 
 
 _SET = table_of(CalibrationSetRow)
@@ -272,6 +267,32 @@ def _stored(row: sa.RowMapping) -> StoredSet:
     values = dict(row)
     values["content"] = read_json(values["content"], values.pop("content_digest"), f"set {values['name']}")
     return StoredSet(**values)
+
+
+def _drawn(member: MemberEntry, content: str) -> list[str | float | None]:
+    probability = member.inclusion_probability
+    return [member.item_id, content, member.stratum, None if probability is None else float(probability)]
+
+
+def _insert_members(
+    session: Session, set_digest: str, members: Sequence[MemberEntry], refs: Sequence[ItemRef]
+) -> None:
+    rows = (
+        {
+            "set_digest": set_digest,
+            "item_key": ref.key,
+            "position": position,
+            "stratum": name(each.stratum, "stratum") if each.stratum is not None else None,
+            "inclusion_probability": each.inclusion_probability,
+        }
+        for position, (each, ref) in enumerate(zip(members, refs, strict=True))
+    )
+    for batch in batches(rows):
+        session.connection().execute(table_of(SetMemberRow).insert(), batch)
+
+
+def _digest(header: tuple[str, int, str, str | None, str], drawn: list[list[str | float | None]]) -> str:
+    return digest({"schema": "calibration-set/1", "set": header, "members": drawn})
 
 
 def _distinct(set_name: str, members: Iterable[MemberEntry]) -> None:

@@ -21,10 +21,11 @@ from calibration.store.columns import (
     text_column,
     time_column,
 )
-from calibration.store.inserting import CHUNK, Added, add_records
+from calibration.store.inserting import Added, add_records
 from calibration.store.items import ItemIndex, ItemRef, ItemRow, Scope
 from calibration.store.judges import JudgeRunRow, StoredRun, get_run
 from calibration.store.payloads import Payload, payload, put_payloads
+from calibration.store.reading import stream
 from calibration.store.rubrics import AnswerSpace, answer_spaces, fitting_scale
 from calibration.store.text import name
 from rubrics.errors import DifferentRecord
@@ -215,8 +216,7 @@ def iter_verdicts(
         table.c.presentation,
         table.c.repeat,
     )
-    rows = session.connection().execute(query.order_by(*order).execution_options(yield_per=CHUNK))
-    for row in rows:
+    for row in stream(session, query.order_by(*order)):
         yield _stored(row)
 
 

@@ -1,0 +1,191 @@
+"""Is everything that is stored still what was recorded? Every digest and every chain, computed anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+from sqlmodel import Session
+
+from calibration.store.assessments import ASSESSMENT_STATES, AssessmentRow
+from calibration.store.chain import Broken, Event, Head, events, verify_events
+from calibration.store.columns import Row, row_digest, table_of
+from calibration.store.database import Store, clear_error, database_url, make_engine
+from calibration.store.decisions import STREAM, verify_decisions
+from calibration.store.imports import import_seal
+from calibration.store.items import ITEM_STATES, ItemRow
+from calibration.store.judges import JudgeRow
+from calibration.store.payloads import ItemPayloadRow
+from calibration.store.reading import stream_named
+from calibration.store.references import (
+    ADJUDICATION_STATES,
+    REFERENCE_STATES,
+    AdjudicationRow,
+    ReferenceLabelRow,
+)
+from calibration.store.reports import LookRow, PolicyRow, ReportRow
+from calibration.store.rubrics import RubricVersionRow, get_rubric_by_digest, list_rubrics
+from calibration.store.schema import check_schema
+from calibration.store.sets import CalibrationSetRow, SetFreezeRow, recomputed_set_digest
+from calibration.store.text import content_digest
+from calibration.store.verdicts import VERDICT_STATES, VerdictRow
+from rubrics.errors import RecordError, StoreError
+
+_STATED: tuple[tuple[type[Row], Sequence[str]], ...] = (
+    (ItemRow, ITEM_STATES),
+    (AssessmentRow, ASSESSMENT_STATES),
+    (AdjudicationRow, ADJUDICATION_STATES),
+    (ReferenceLabelRow, REFERENCE_STATES),
+    (VerdictRow, VERDICT_STATES),
+)
+_WITH_CONTENT: tuple[type[Row], ...] = (JudgeRow, PolicyRow, ReportRow, CalibrationSetRow)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is not as it was recorded."""
+
+    table: str
+    key: str
+    """Which row; the place in its stream for a link of a chain."""
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.table} {self.key}: {self.what}" if self.key else f"{self.table}: {self.what}"
+
+
+def check(where: str | Path | None, *, checkpoints: Mapping[str, Head] | None = None) -> tuple[Finding, ...]:
+    """Everything that is wrong with the store; empty when schema, digests and chains hold.
+
+    Args:
+        where: as for schema.open_store(); nothing is created or changed.
+        checkpoints: heads of streams (and of `decisions`) that were kept outside the database.
+
+    Raises:
+        StoreError: there is no store there.
+    """
+    url = database_url(where)
+    if url.get_backend_name() == "sqlite" and not Path(str(url.database)).is_file():
+        raise StoreError(f"there is no database {str(url.database)!r} to check; give the right --db")
+    store = Store(make_engine(url))
+    try:
+        with store.read() as session:
+            schema = [Finding("schema", "", what) for what in check_schema(session.connection())]
+            file = [] if schema else list(_file(session))
+            return tuple(schema + file) or tuple(findings(session, checkpoints or {}))
+    except DBAPIError as error:
+        raise clear_error(error, store.where) from error
+    finally:
+        store.close()
+
+
+def findings(session: Session, checkpoints: Mapping[str, Head]) -> Iterator[Finding]:
+    """Every record that is not what its digest or chain names."""
+    yield from _payloads(session)
+    for row, states in _STATED:
+        yield from _stated(session, row, states)
+    for row in _WITH_CONTENT:
+        yield from _contents(session, row)
+    yield from _rubrics(session)
+    yield from _sets(session)
+    decided = checkpoints.get(STREAM)
+    streams = {stream: head for stream, head in checkpoints.items() if stream != STREAM}
+    yield from map(_broken, verify_events(session=session, checkpoints=streams))
+    yield from map(_broken, verify_decisions(session=session, checkpoint=decided))
+    yield from _against_the_trail(session)
+
+
+_CHANGED = "its content is not the one that its digest names"
+
+
+def _file(session: Session) -> Iterator[Finding]:
+    connection = session.connection()
+    if connection.dialect.name != "sqlite":
+        return
+    for (said,) in connection.exec_driver_sql("PRAGMA integrity_check(5)"):
+        if said != "ok":
+            yield Finding("file", "", said)
+    for table, rowid, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
+        yield Finding(table, str(rowid), f"refers to nothing in {parent}")
+
+
+def _payloads(session: Session) -> Iterator[Finding]:
+    table = table_of(ItemPayloadRow)
+    query = sa.select(table.c.digest, table.c.text).where(table.c.text.is_not(None))
+    for stored in stream_named(session, query):
+        if content_digest(stored["text"]) != stored["digest"]:
+            yield Finding("item_payload", stored["digest"][:12], _CHANGED)
+
+
+def _stated(session: Session, row: type[Row], states: Sequence[str]) -> Iterator[Finding]:
+    table = table_of(row)
+    query = sa.select(table.c.digest, *(table.c[each] for each in states))
+    for stored in stream_named(session, query):
+        if row_digest(stored, states) != stored["digest"]:
+            yield Finding(table.name, stored["digest"][:12], _CHANGED)
+
+
+def _contents(session: Session, row: type[Row]) -> Iterator[Finding]:
+    table = table_of(row)
+    query = sa.select(table.c.digest, table.c.content, table.c.content_digest)
+    for stored in stream_named(session, query):
+        if content_digest(stored["content"]) != stored["content_digest"]:
+            yield Finding(table.name, stored["digest"][:12], _CHANGED)
+
+
+def _rubrics(session: Session) -> Iterator[Finding]:
+    for ref, digest in list_rubrics(session=session):
+        try:
+            get_rubric_by_digest(session=session, digest=digest)
+        except (RecordError, ValueError) as error:
+            yield Finding("rubric_version", str(ref), str(error).partition("\n")[0])
+
+
+def _sets(session: Session) -> Iterator[Finding]:
+    for stored in stream_named(session, sa.select(table_of(CalibrationSetRow).c.digest)):
+        digest = stored["digest"]
+        if recomputed_set_digest(session=session, digest=digest) != digest:
+            yield Finding(
+                "calibration_set", digest[:12], "its members or design are not those that its digest names"
+            )
+
+
+def _against_the_trail(session: Session) -> Iterator[Finding]:
+    """What the audit trail says was recorded, and is not there or is something else."""
+    for event in events(session=session):
+        if event.kind in _RECORDED:
+            yield from _recorded(session, event)
+        elif event.kind == "import.sealed":
+            seal = import_seal(session=session, key=event.payload["import"], kind=event.payload["kind"])
+            if (seal.rows, seal.digest) != (event.payload["rows"], event.payload["digest"]):
+                said = f"brought {event.payload['rows']} rows and now has {seal.rows}, or other ones"
+                yield Finding("import_file", event.payload["import"], said)
+
+
+_RECORDED: dict[str, tuple[type[Row], str, str]] = {
+    "rubric.published": (RubricVersionRow, "digest", "digest"),
+    "judge.declared": (JudgeRow, "digest", "digest"),
+    "policy.recorded": (PolicyRow, "digest", "digest"),
+    "report.made": (ReportRow, "digest", "digest"),
+    "set.drawn": (CalibrationSetRow, "digest", "digest"),
+    "set.frozen": (SetFreezeRow, "set_digest", "digest"),
+    "look.taken": (LookRow, "input_digest", "inputs"),
+}
+"""By event: the table, its key, and where the event names it."""
+
+
+def _recorded(session: Session, event: Event) -> Iterator[Finding]:
+    row, column, named = _RECORDED[event.kind]
+    table, key = table_of(row), event.payload[named]
+    found = session.connection().execute(sa.select(table).where(table.c[column] == key)).mappings().first()
+    if found is None:
+        yield Finding(table.name, key[:12], f"was recorded ({event.kind}) and is gone")
+    elif "content" in event.payload and event.payload["content"] != found["content_digest"]:
+        yield Finding(table.name, key[:12], "is not the one that the audit trail names")
+
+
+def _broken(found: Broken) -> Finding:
+    return Finding(found.stream, f"record {found.seq}", found.how)
