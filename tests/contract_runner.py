@@ -30,8 +30,9 @@ LAYOUT = tuple(
         "rubrics": "verdict rubric item digest diff loader errors",
         "calibration": (
             "values labels evidence reference statistics.proportions statistics.agreement sampling policy "
-            "report admission rendering store.database store.items store.references store.verdicts "
-            "store.decisions store.schema interchange.flat labeling calibrate registry monitoring"
+            "report admission rendering store.database store.schema store.items store.references "
+            "store.verdicts store.judges store.reports store.decisions store.erasing store.integrity "
+            "store.backup interchange.flat labeling calibrate registry monitoring"
         ),
         "judge": (
             "spec prompt parsing order panel probes model_client local_model grading runs workers service "

@@ -19,6 +19,8 @@ from tests.source_tree import (
     repository_files,
 )
 
+REVISIONS = ROOT / "calibration" / "store" / "migrations" / "versions"
+"""Alembic's scripts: run by it in order, imported by nobody."""
 BUSY = {"secrets", "time", "os", "socket", "subprocess", "uuid"}
 """Modules through which a pure module would reach the clock, the machine or chance."""
 CLOCKS = re.compile(r"\b(datetime\.(now|utcnow)|(date|datetime)\.today)$")
@@ -86,8 +88,9 @@ def test_files_are_short() -> None:
 
 
 def test_function_bodies_are_short() -> None:
-    """A function's body has at most 50 lines, its docstring not counted."""
-    assert findings(all_python_files(), lambda tree: [body for body in bodies(tree) if body[1] > 50]) == {}
+    """A function's body has at most 50 lines, its docstring not counted; a revision lists its tables."""
+    files = [file for file in all_python_files() if file.parent != REVISIONS]
+    assert findings(files, lambda tree: [body for body in bodies(tree) if body[1] > 50]) == {}
 
 
 def bodies(tree: ast.Module) -> Iterable[tuple[str, int]]:
@@ -115,7 +118,7 @@ def test_no_file_names_an_index_or_a_machine(words: tuple[str, ...]) -> None:
 
 def test_every_folder_of_modules_is_a_package() -> None:
     """A folder without `__init__.py` is invisible to the import contracts."""
-    folders = {file.parent for file in product_files()}
+    folders = {file.parent for file in product_files() if file.parent != REVISIONS}
     bare = {str(folder.relative_to(ROOT)) for folder in folders if not (folder / "__init__.py").is_file()}
     assert bare == set()
 
