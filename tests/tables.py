@@ -5,21 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import pytest
-
 Row = dict[str, str]
-
-
-def shared(*parts: str) -> Path:
-    """A path among the public data, or a skip with the reason where the data is not there."""
-    path = Path(os.environ.get("VOIRDIRE_SHARED", "../shared")).joinpath(*parts)
-    if not path.exists():
-        pytest.skip(f"no public data at {path}; set VOIRDIRE_SHARED")
-    return path
 
 
 def rows(*, fail: Mapping[str, int], passing: Mapping[str, int], start: int = 0, **columns: str) -> list[Row]:

@@ -67,7 +67,7 @@ def _raise_words(grid: Grid, columns: Mapping[Part, str], words: UnmappedWords) 
     allowed = REASONS_READ if sides == [Side.REASON] else LABELS_READ
     raise NeedsOptions(
         f"{grid.name}: {held}; allowed are {allowed}: say what each word means",
-        options=proposed_maps(words.counts) if len(words.counts) <= 2 * _NAMED_WORDS else (),
+        options=proposed_maps(words.counts),
         line=line,
         field=columns[_PART_OF[sides[0]]],
     )

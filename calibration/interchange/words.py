@@ -70,6 +70,7 @@ _LIKELY_PASS = frozenset(
 _LIKELY_FAIL = frozenset(
     {"0", "0.0", "false", "no", "n", "f", "bad", "incorrect", "wrong", "reject", "rejected", "failed"}
 )
+_MOST_PROPOSED, _LONGEST_PROPOSED = 12, 40
 _LIKELY_NOTHING = frozenset(
     {"na", "n/a", "nan", "null", "none", "-", "?", "missing", "#n/a", "skip", "skipped"}
 )
@@ -211,7 +212,13 @@ def likely_meaning(side: Side, word: str) -> str | None:
 
 
 def proposed_maps(words: Iterable[tuple[Side, str]]) -> tuple[str, ...]:
-    """`--map` arguments that would explain the words; shared by both sides where both agree."""
+    """`--map` arguments that would explain the words; shared by both sides where both agree.
+
+    None where there are too many words, or one is too long, for a command that a person would type.
+    """
+    words = list(words)
+    if len(words) > _MOST_PROPOSED or any(len(word) > _LONGEST_PROPOSED for _, word in words):
+        return ()
     wanted = {(side, fold(word)): likely_meaning(side, word) or _PLACEHOLDER[side] for side, word in words}
     arguments: dict[str, None] = {}
     for (side, word), meaning in wanted.items():

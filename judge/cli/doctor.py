@@ -32,22 +32,23 @@ def diagnosis_object(diagnosis: Diagnosis, argv: Sequence[str]) -> dict[str, Any
 
 def print_diagnosis(diagnosis: Diagnosis, *, argv: Sequence[str], to_stderr: bool) -> None:
     """Write what is wrong, what each column is or could be, and the commands that would read the table."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(stderr=to_stderr, highlight=False)
+    from judge.cli.output import console
+
+    page = console(to_stderr=to_stderr)
     grid = Table(box=None, pad_edge=False, header_style="bold")
     for head in ("Column", "Part", "Filled", "Values", "For example"):
         right = head in {"Filled", "Values"}
         grid.add_column(head, justify="right" if right else "left", no_wrap=True, overflow="ellipsis")
     for finding in diagnosis.columns:
         grid.add_row(*(Text(cell) for cell in _cells(finding)))
-    console.print(Text(diagnosis.problem or f"{diagnosis.name} can be read as it is"), soft_wrap=True)
-    console.print()
-    console.print(grid)
+    page.print(Text(diagnosis.problem or f"{diagnosis.name} can be read as it is"), soft_wrap=True)
+    page.print()
+    page.print(grid)
     for text in _ways_out(commands_of(diagnosis, argv)):
-        console.print(Text(text), soft_wrap=True)
+        page.print(Text(text), soft_wrap=True)
 
 
 def _cells(finding: ColumnFinding) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ from judge.cli.errors import ExitCode
 from rubrics.errors import DeclarationError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from calibration.evidence import AdmissionOutcome, Comparison, Examination
 
 _MARK = '<meta name="generator" content="voirdire">'
@@ -34,13 +36,22 @@ def print_json(value: Mapping[str, Any]) -> None:
     sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 
-def print_words(shown: Examination | Comparison, *, explain: bool) -> None:
-    """Write the report in words to stdout, as wide as the terminal."""
+def console(*, to_stderr: bool = False) -> Console:
+    """A console for words; a reader that goes away is left to the command line to answer."""
     from rich.console import Console
 
+    class PipeAware(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # the library would end the process with 1, which reads as a rejection
+
+    return PipeAware(stderr=to_stderr, highlight=False)
+
+
+def print_words(shown: Examination | Comparison, *, explain: bool) -> None:
+    """Write the report in words to stdout, as wide as the terminal."""
     from judge.cli.terminal import print_report
 
-    print_report(Console(), shown, explain=explain)
+    print_report(console(), shown, explain=explain)
 
 
 def require_replaceable(path: Path, *, force: bool) -> None:
