@@ -40,7 +40,7 @@ class BaselineName(StrEnum):
 
 
 class BaselineSpec(Frozen):
-    """A baseline judge; its digest is its identity. The fields after `name` matter to the fitted ones only."""
+    """A baseline judge; its digest is its identity. Only the fitted ones heed the fields after `name`."""
 
     name: BaselineName
     folds: Annotated[int, Field(ge=2, le=20)] = 5

@@ -127,6 +127,7 @@ Rule = Annotated[FiguresRule | ForbiddenRule | RequiredRule | CodeRule, Field(di
 class RuleSpec(Frozen):
     """A rule judge for one criterion; its digest is its identity."""
 
+    kind: Literal["rule"] = "rule"
     name: Name
     version: PositiveInt
     criterion: Key

@@ -121,6 +121,12 @@ def test_full_width_digits_read_as_digits() -> None:
     assert figures("６０ days") == [("60", "day")]
 
 
+def test_a_number_in_words_has_an_end() -> None:
+    """A hostile row of number words is read in pieces of at most 16 words, not as one enormous number."""
+    found = find_figures("hundred " * 2_000 + "days")
+    assert [thing.value for thing in found if isinstance(thing, Figure)] == [Decimal(100) ** 16]
+
+
 def test_a_digit_that_is_no_decimal_digit_is_an_ordinary_sign() -> None:
     """Kharosthi one counts as a digit in Unicode and not as a decimal one; it is passed over."""
     assert find_figures("\U00010a40 days") == ()

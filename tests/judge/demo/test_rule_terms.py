@@ -11,8 +11,9 @@ import pytest
 import judge.demo
 from judge.baselines import BaselineName, BaselineSpec
 from judge.baselines import judge_all as baseline_all
-from judge.demo.sample import CRITERIA, demo_items, demo_references, demo_rule
+from judge.demo.sample import CRITERIA, demo_file, demo_items, demo_references, demo_rule
 from judge.rules import RuleVerdict, judge_all
+from judge.spec import parse_judge
 from rubrics.verdict import Verdict
 
 ITEMS = demo_items()
@@ -68,6 +69,12 @@ def test_its_one_false_acceptance_is_the_limit_it_declares(verdicts: dict[str, R
     assert "within 14 days" in item.text("output")
     assert "14 days" in item.evidence["policy"]
     assert "within 30 days" in item.evidence["policy"]
+
+
+def test_its_file_is_a_judge_like_any_other() -> None:
+    """What `judge add` reads from the file is the judge of the demo, by digest."""
+    declared = parse_judge(demo_file("rule_terms.yaml").read_text(encoding="utf-8"))
+    assert declared.digest == demo_rule().digest
 
 
 def test_it_knows_no_item() -> None:
