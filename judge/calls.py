@@ -65,6 +65,8 @@ class CostSource(StrEnum):
     """By the price map inside the installed LiteLLM, for a provider's own address."""
     EMBEDDED = "embedded"
     """The model runs here: nobody bills."""
+    UNBILLED = "unbilled"
+    """No call was made, or each attempt was refused before a model ran."""
     UNKNOWN = "unknown"
     """No price, or no token count; the cost is null, never 0."""
 
@@ -79,6 +81,7 @@ class Cost:
 
 NO_COST = Cost(None, CostSource.UNKNOWN)
 EMBEDDED_COST = Cost(0, CostSource.EMBEDDED)
+UNBILLED = Cost(0, CostSource.UNBILLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +228,12 @@ class ModelCallError(ExecutionError):
     def outcome(self) -> Outcome:
         """The verdict of the call: unknown, with the reason that the fault amounts to."""
         return FAULTS[self.fault].outcome
+
+    @property
+    def cost(self) -> Cost:
+        """Nothing where every attempt was refused; unknown where one may be billed."""
+        faults = [attempt.fault for attempt in self.attempts if attempt.fault is not None] or [self.fault]
+        return NO_COST if any(FAULTS[fault].maybe_paid for fault in faults) else UNBILLED
 
     @property
     def stops_run(self) -> bool:

@@ -18,10 +18,10 @@ from enum import StrEnum
 FENCE_VERSION = 1
 """Raised whenever the same item would be rendered differently: part of every judge's digest."""
 
-MARK_LENGTH = 32
-"""Hexadecimal digits of a fence mark: 128 bits."""
-REPLY_MARK_LENGTH = 12
-"""Hexadecimal digits of a reply mark; shorter, because the model writes it."""
+MARK_LENGTH = 20
+"""Letters of a fence mark: 94 bits. Letters, because models read them in far fewer tokens than digits."""
+REPLY_MARK_LENGTH = 10
+"""Letters of a reply mark, 47 bits; shorter, because the model writes it."""
 
 # Default_Ignorable_Code_Point (Unicode 16, DerivedCoreProperties), the whole plane of tags, the interlinear
 # anchors; then controls but for tab and line feed, surrogates, and separators that look like a line end.
@@ -62,7 +62,7 @@ _IMITATIONS: tuple[tuple[Flag, re.Pattern[str]], ...] = (
             rf"<(?=<\s*(?:END\s+)?(?:{'|'.join(Block)})\b)|>(?=>\s*(?:{'|'.join(Block)})\b)", re.IGNORECASE
         ),
     ),
-    (Flag.VERDICT_IMITATION, re.compile(r'(?<=")v(?=erdict"\s*:)')),
+    (Flag.VERDICT_IMITATION, re.compile(r'(?<=")v(?=erdict"\s*:)|V(?=ERDICT [a-z]{6,}\b)')),
     (
         Flag.CHAT_TOKENS,
         re.compile(
@@ -82,13 +82,18 @@ class Shown:
 
 
 def mark(secret: bytes, *parts: str | int, length: int = MARK_LENGTH) -> str:
-    """The hexadecimal mark of one call: the same for the same secret and parts, else unrelated.
+    """The mark of one call in lower-case letters: the same for the same secret and parts, else unrelated.
 
     `secret` is random and private to a run: whoever knows it can forge a fence. `parts` name the call
     (item, criterion, order, repeat, attempt), so no two calls share a mark.
     """
     message = "\x1f".join(str(part) for part in parts).encode("utf-8", "surrogatepass")
-    return hmac.new(secret, message, hashlib.sha256).hexdigest()[:length]
+    number = int.from_bytes(hmac.digest(secret, message, hashlib.sha256), "big")
+    letters = []
+    for _ in range(length):
+        number, letter = divmod(number, 26)
+        letters.append(chr(ord("a") + letter))
+    return "".join(letters)
 
 
 def visible(text: str) -> str:

@@ -18,6 +18,8 @@ from typing import Any
 from judge.answer import Answer, no_answer
 from rubrics.record import normalise_text
 
+READING_VERSION = 1
+"""Raised whenever the same reply would be read differently: part of every model judge's digest."""
 MAX_REPLY = 100_000
 """Characters of a reply that are read; no verdict with its reason is longer."""
 MAX_OBJECTS = 200

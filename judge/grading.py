@@ -1,0 +1,302 @@
+"""One item through one judge: prepare the call, make it, and conclude; nothing here stores anything.
+
+A run takes the three steps apart, so that it can commit its intent between the first and the second; `grade`
+takes them together, in every order that the judge declares. What cannot be answered is never left out: it is
+an unknown with its reason, and it stays in every denominator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import ConfigDict
+
+from judge.answer import Answer, answered
+from judge.calls import (
+    UNBILLED,
+    Attempt,
+    Cost,
+    CostSource,
+    ModelCallError,
+    ModelClient,
+    ModelReply,
+    ModelRequest,
+    Tokens,
+)
+from judge.fence import Flag
+from judge.order import Order, PositionCell, position_cell, presentations, reconcile
+from judge.parsing import parse
+from judge.prompt import Prompt, build, marks
+from judge.question import Material, Question, material, settled
+from judge.rules import Check, judge_item
+from judge.spec import Endpoint, ModelJudge, RuleJudge
+from rubrics.errors import DeclarationError
+from rubrics.record import Frozen, ItemText, raw_bytes
+from rubrics.rubric import Rubric
+from rubrics.scale import BinaryScale, NoClaim
+from rubrics.verdict import Outcome, UnknownReason, unknown
+
+
+class JudgeVerdict(Frozen):
+    """What one presentation of one item came to, with everything that it took."""
+
+    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
+
+    judge: str
+    """Digest of the judge."""
+    rubric: str
+    """Digest of the rubric."""
+    criterion: str
+    item_id: str
+    order: Order | None
+    """None for a judge to which nothing is presented in an order."""
+    repeat: int
+    evidence: str
+    """Digest of the item's texts as rendered."""
+    value: str | None = None
+    """The answer on the criterion's scale, in source positions; null where it is unknown."""
+    reason: UnknownReason | None = None
+    detail: str | None = None
+    rationale: ItemText = ""
+    """What the judge gave as its reason, or why no call was made, or what failed."""
+    raw: bytes | None = None
+    """The reply's text as it came, in UTF-8; null where none came."""
+    flags: tuple[Flag, ...] = ()
+    """What the item's texts tried, or happened to hold."""
+    called: bool = True
+    """False where the answer was settled without a call."""
+    tokens: Tokens = Tokens()
+    cost_micros: int | None = None
+    """Millionths of a US dollar; null where unknown."""
+    cost_source: CostSource = CostSource.UNKNOWN
+    latency_ms: int = 0
+    attempts: tuple[Attempt, ...] = ()
+    reported_model: str | None = None
+    """The model that the provider says has answered; a change of it calls for recalibration."""
+    fingerprint: str | None = None
+
+    @property
+    def answer(self) -> Answer:
+        """The answer, or the unknown with its reason."""
+        if self.reason is None:
+            return answered(str(self.value))
+        return Answer(unknown=unknown(self.reason, self.detail))
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """One item judged in every order that its judge declares."""
+
+    verdicts: tuple[JudgeVerdict, ...]
+    """One a presentation, in the order of asking."""
+    answer: Answer
+    """What they amount to together."""
+    outcome: Outcome | NoClaim
+    """The answer as a verdict; NoClaim for a preference without a declared candidate."""
+    position: PositionCell | None
+    """Where the item falls by content and place; None where not both orders were asked of the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """A model judge before one rubric, as one run has it; digests are computed once."""
+
+    judge: ModelJudge
+    rubric: Rubric
+    model: str
+    """The model's name on the wire."""
+    api_base: str | None
+    secret: bytes = field(repr=False)
+    judge_digest: str
+    rubric_digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call that is ready to be made."""
+
+    sitting: Sitting
+    question: Question
+    order: Order
+    repeat: int
+    texts: Material
+    prompt: Prompt
+    request: ModelRequest
+
+
+def sit(judge: ModelJudge, rubric: Rubric, *, secret: bytes, served_at: str | None = None) -> Sitting:
+    """The judge ready for the items of a rubric.
+
+    `secret` is random and private to the run: the marks of the fences come from it. `served_at` is the
+    address of an embedded model. Raises DeclarationError for an embedded model that is not served, ValueError
+    for a secret that could be guessed.
+    """
+    if len(secret) < 16:
+        raise ValueError(f"a secret of {len(secret)} bytes can be guessed; give at least 16 random ones")
+    model, api_base = judge.model, judge.api_base
+    if judge.endpoint is Endpoint.EMBEDDED:
+        if served_at is None:
+            raise DeclarationError(f"the model of judge {judge.name!r} is not served; start it first")
+        model, api_base = f"openai/{judge.model}", served_at
+    return Sitting(judge, rubric, model, api_base, secret, judge.digest, rubric.digest)
+
+
+def prepare(
+    sitting: Sitting, question: Question, *, order: Order, repeat: int = 1, ask: int = 1
+) -> Prepared | JudgeVerdict:
+    """The call for one presentation, or its verdict where that is known without a call.
+
+    `ask` numbers the calls for one unit, so that a re-ask has marks of its own. Raises ValueError where the
+    question is of another rubric than the judge sits over.
+    """
+    if question.rubric is not sitting.rubric and question.rubric != sitting.rubric:
+        raise ValueError(f"the judge sits over {sitting.rubric.ref}, not over {question.rubric.ref}")
+    texts = material(sitting.judge, question)
+    known = settled(sitting.judge, question, texts)
+    if known is not None:
+        return _verdict(
+            sitting, question, texts, known.answer, order=order, repeat=repeat,
+            rationale=known.rationale, called=False, **_cost(UNBILLED),
+        )  # fmt: skip
+    call = (question.item.item_id, question.criterion.key, order.value, repeat, ask)
+    prompt = build(sitting.judge, question, texts, order=order, call_marks=marks(sitting.secret, *call))
+    request = ModelRequest(
+        model=sitting.model,
+        messages=prompt.messages,
+        schema=prompt.schema,
+        api_base=sitting.api_base,
+        **sitting.judge.parameters.model_dump(),
+    )
+    return Prepared(sitting, question, order, repeat, texts, prompt, request)
+
+
+def conclude(call: Prepared, reply: ModelReply) -> JudgeVerdict:
+    """The verdict in a reply; also reads a stored reply again."""
+    parsed = parse(reply.text, call.prompt.form, finish=reply.finish, refusal=reply.refusal)
+    return _verdict(
+        call.sitting, call.question, call.texts, parsed.answer, order=call.order, repeat=call.repeat,
+        rationale=parsed.rationale,
+        raw=None if reply.text is None else raw_bytes(reply.text),
+        tokens=reply.tokens,
+        latency_ms=reply.latency_ms,
+        attempts=reply.attempts,
+        reported_model=reply.model,
+        fingerprint=reply.fingerprint,
+        **_cost(reply.cost),
+    )  # fmt: skip
+
+
+def conclude_failed(call: Prepared, error: ModelCallError) -> JudgeVerdict:
+    """The verdict of a call that brought no reply: unknown, with the reason that the fault amounts to."""
+    return _verdict(
+        call.sitting, call.question, call.texts, Answer(unknown=error.outcome), order=call.order,
+        repeat=call.repeat, rationale=str(error), attempts=error.attempts, **_cost(error.cost),
+    )  # fmt: skip
+
+
+async def ask_once(
+    sitting: Sitting, question: Question, client: ModelClient, *, order: Order, repeat: int = 1
+) -> JudgeVerdict:
+    """The verdict of one presentation.
+
+    Raises ModelCallError where every further call would fail in the same way (no key, unknown model): then
+    nothing is to be concluded about the item.
+    """
+    call = prepare(sitting, question, order=order, repeat=repeat)
+    if isinstance(call, JudgeVerdict):
+        return call
+    try:
+        reply = await client.complete(call.request)
+    except ModelCallError as error:
+        if error.stops_run:
+            raise
+        return conclude_failed(call, error)
+    return conclude(call, reply)
+
+
+async def grade(sitting: Sitting, question: Question, client: ModelClient, *, repeat: int = 1) -> Graded:
+    """The item judged in every order that the judge declares, one call after the other.
+
+    Raises ModelCallError as `ask_once` does.
+    """
+    verdicts = [
+        await ask_once(sitting, question, client, order=order, repeat=repeat)
+        for order in presentations(sitting.judge.order)
+    ]
+    return settle(question, verdicts)
+
+
+def settle(question: Question, verdicts: list[JudgeVerdict]) -> Graded:
+    """What the verdicts of one item amount to together; one for each order that was asked."""
+    answers = [verdict.answer for verdict in verdicts]
+    answer = reconcile(answers)
+    scale = question.criterion.scale
+    both = len(verdicts) == 2 and all(verdict.called for verdict in verdicts)
+    cell = position_cell(scale.answers, answers[0], answers[1]) if both else None
+    return Graded(tuple(verdicts), answer, answer.outcome(scale), cell)
+
+
+def grade_by_rule(
+    judge: RuleJudge, question: Question, *, checks: Mapping[str, Check] = MappingProxyType({})
+) -> Graded:
+    """The verdict of a rule judge on the item, in the same form as a model's and without a call.
+
+    Raises DeclarationError where the rules are for another criterion, or the criterion is not pass or fail.
+    """
+    criterion = question.criterion
+    if judge.criterion != criterion.key or not isinstance(criterion.scale, BinaryScale):
+        raise DeclarationError(
+            f"judge {judge.name!r} has rules for the pass or fail criterion {judge.criterion!r}, not for "
+            f"{criterion.key!r} on its {criterion.scale.kind} scale"
+        )
+    found = judge_item(judge, question.item, checks=checks)
+    known = found.outcome.reason is None
+    verdict = JudgeVerdict(
+        judge=judge.digest,
+        rubric=question.rubric.digest,
+        criterion=criterion.key,
+        item_id=question.item.item_id,
+        order=None,
+        repeat=1,
+        evidence=question.item.content_digest,
+        value=found.outcome.verdict.value if known else None,
+        reason=found.outcome.reason,
+        detail=found.outcome.detail,
+        rationale=found.rationale,
+        called=False,
+        **_cost(UNBILLED),
+    )
+    return settle(question, [verdict])
+
+
+def _verdict(
+    sitting: Sitting,
+    question: Question,
+    texts: Material,
+    answer: Answer,
+    *,
+    order: Order,
+    repeat: int,
+    **taken: Any,
+) -> JudgeVerdict:
+    return JudgeVerdict(
+        judge=sitting.judge_digest,
+        rubric=sitting.rubric_digest,
+        criterion=question.criterion.key,
+        item_id=question.item.item_id,
+        order=order,
+        repeat=repeat,
+        evidence=texts.digest,
+        value=answer.value,
+        reason=answer.reason,
+        detail=answer.unknown.detail if answer.unknown else None,
+        flags=texts.flags,
+        **taken,
+    )
+
+
+def _cost(cost: Cost) -> dict[str, Any]:
+    return {"cost_micros": cost.micros, "cost_source": cost.source}

@@ -1,0 +1,232 @@
+"""The messages of one call: the criterion's question around an item's texts, everything of the item fenced.
+
+The system message depends on judge, criterion and order alone, so that a provider or local server can keep it
+cached over all items; marks and texts stand in the user message, shared evidence first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from judge.answer import Answer, answered, no_answer
+from judge.calls import Message
+from judge.fence import REPLY_MARK_LENGTH, Block, fenced, mark
+from judge.order import Order, shown_in
+from judge.parsing import REASON, VERDICT, AnswerForm, Reading
+from judge.question import Material, Question
+from judge.spec import Labels, ModelJudge, ReasonPlace
+from judge.templates import filled
+from rubrics.criterion import ALL_OUTPUTS, Criterion, EvidenceSource, Example
+from rubrics.errors import DeclarationError
+from rubrics.scale import OrdinalScale, PreferenceScale
+from rubrics.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The random marks of one call, derived from the run's secret."""
+
+    run: str
+    """Around recorded evidence and references: the same for the run, so that shared evidence stays cached."""
+    call: str
+    """Around the outputs: this call's own."""
+    reply: str
+    """Written by the model before its verdict, where the reading is `marked`."""
+
+
+def marks(secret: bytes, *call: str | int) -> Marks:
+    """The marks of the call that the parts name (item, criterion, order, repeat, ...)."""
+    return Marks(
+        mark(secret, "run"),
+        mark(secret, "call", *call),
+        mark(secret, "reply", *call, length=REPLY_MARK_LENGTH),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is sent, and the form in which the reply is due."""
+
+    messages: tuple[Message, ...]
+    form: AnswerForm
+    schema: Mapping[str, Any] | None
+    """JSON schema of the reply, where the reading is structured."""
+
+
+def build(
+    judge: ModelJudge, question: Question, texts: Material, *, order: Order, call_marks: Marks
+) -> Prompt:
+    """The messages that ask the question in this order, with the form of the reply.
+
+    Raises DeclarationError where the judge's prompt has no template for the criterion's scale.
+    """
+    criterion = question.criterion
+    options = tuple(_options(judge, criterion, order))
+    reply = call_marks.reply if judge.reading is Reading.MARKED else None
+    form = AnswerForm(
+        judge.reading,
+        tuple((option.word, option.answer) for option in options),
+        with_reason=judge.reason is not ReasonPlace.NONE,
+        mark=reply,
+    )
+    values = {
+        "title": criterion.title,
+        "question": criterion.question,
+        "options": "\n".join(f'- "{option.word}": {option.meaning}' for option in options),
+        "examples": _examples(criterion, options),
+        "answer": _answer_rule(judge),
+        "material": "\n\n".join(_blocks(texts, order, call_marks)),
+        "answer_now": _answer_now(reply),
+    }
+    template = judge.prompt.for_scale(criterion.scale.kind)
+    messages = (
+        Message("system", filled(template.system, values)),
+        Message("user", filled(template.user, values)),
+    )
+    return Prompt(messages, form, _schema(judge, form) if judge.reading is Reading.STRUCTURED else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    word: str
+    """As it stands in prompt and reply."""
+    answer: Answer
+    meaning: str
+    name: str
+    """What an example's verdict calls it."""
+
+
+def _options(judge: ModelJudge, criterion: Criterion, order: Order) -> Iterator[_Option]:
+    """The options in the order shown; what cannot be told comes last in either order."""
+    listed = [*_scale_options(criterion, order), *(_abstentions(criterion) if judge.abstention else ())]
+    words = [option.word for option in listed]
+    if len(words) != len(set(words)):
+        clash = next(word for word in words if words.count(word) > 1)
+        raise DeclarationError(
+            f"a level of {criterion.key!r} is called {clash!r}, which means an abstention here"
+        )
+    if judge.labels is Labels.WORDS:
+        yield from listed
+        return
+    if len(listed) > 26:
+        raise DeclarationError(
+            f"{criterion.key!r} has {len(listed)} options and there are 26 letters; use words"
+        )
+    for place, option in enumerate(listed):
+        letter = chr(ord("A") + place)
+        yield _Option(letter, option.answer, f"{option.word}: {option.meaning}", option.name)
+
+
+def _scale_options(criterion: Criterion, order: Order) -> Iterator[_Option]:
+    scale, guidance = criterion.scale, criterion.guidance
+    if isinstance(scale, PreferenceScale):
+        better = f": {guidance.prefer_when}" if guidance.prefer_when else ""
+        sides = shown_in(order, ("A", "B"))
+        for place, name, side in (("first", "A", sides[0]), ("second", "B", sides[1])):
+            yield _Option(place, answered(side), f"the {place} output is the better one{better}", name)
+        tie = guidance.tie_when or "neither is better than the other"
+        yield _Option("tie", answered("tie"), tie, "tie")
+        return
+    if isinstance(scale, OrdinalScale):
+        meanings = {level.level: level.anchor for level in scale.levels}
+    else:
+        meanings = {
+            "pass": guidance.pass_when or "the answer to the question is yes",
+            "fail": guidance.fail_when or "the answer to the question is no",
+        }
+    for value in shown_in(order, scale.answers):
+        yield _Option(value, answered(value), meanings[value], value)
+
+
+def _abstentions(criterion: Criterion) -> Iterator[_Option]:
+    unsure = criterion.guidance.cannot_decide_when or "the texts do not allow a decision"
+    for detail, meaning, name in (
+        ("cannot_tell", unsure, Verdict.UNKNOWN.value),
+        ("not_applicable", "the question does not apply to this case", ""),
+        ("evidence_missing", "a text that is needed to decide is not shown", ""),
+    ):
+        yield _Option(detail, no_answer("abstained", detail), meaning, name)
+
+
+def _examples(criterion: Criterion, options: tuple[_Option, ...]) -> str:
+    """The criterion's examples in words; one whose verdict is not offered is left out."""
+    words = {option.name: option.word for option in options}
+    shown_examples = [
+        _example(example, words[example.verdict])
+        for example in criterion.examples
+        if example.verdict in words
+    ]
+    return "\n".join(("", "Examples", "\n\n".join(shown_examples), "")) if shown_examples else ""
+
+
+def _example(example: Example, word: str) -> str:
+    outputs = {"Output": example.output, "First output": example.output_a, "Second output": example.output_b}
+    texts = {"Input": example.input or None, **dict(example.evidence), **outputs}
+    lines = [f"{title}: {text}" for title, text in texts.items() if text is not None]
+    return "\n".join((*lines, f'Verdict: "{word}", because {example.why}'))
+
+
+_KINDS = {
+    EvidenceSource.RECORDED: Block.RECORDED,
+    EvidenceSource.REFERENCE: Block.REFERENCE,
+    EvidenceSource.CANDIDATE: Block.CANDIDATE,
+}
+
+
+def _blocks(texts: Material, order: Order, call_marks: Marks) -> Iterator[str]:
+    """Evidence that items may share first, then the input, then the outputs in the order shown."""
+    inputs = [piece for piece in texts.pieces if piece.field.key == "input"]
+    outputs = [piece for piece in texts.pieces if piece.field.key in ALL_OUTPUTS]
+    evidence = [piece for piece in texts.pieces if piece not in inputs and piece not in outputs]
+    for piece in (*evidence, *inputs):
+        kind = _KINDS[piece.field.source]
+        own = call_marks.call if kind is Block.CANDIDATE else call_marks.run
+        yield fenced(kind, " ".join(piece.field.title.split()), piece.shown.text, own)
+    titles = ("First output", "Second output") if len(outputs) == 2 else ("Output",)
+    for title, piece in zip(titles, shown_in(order, outputs) if len(outputs) == 2 else outputs, strict=True):
+        yield fenced(Block.CANDIDATE, title, piece.shown.text, call_marks.call)
+
+
+def _object(judge: ModelJudge) -> str:
+    keys = {REASON: '"reason": "<one sentence>"', VERDICT: '"verdict": "<one of the verdicts above>"'}
+    return "{" + ", ".join(keys[key] for key in _keys(judge)) + "}"
+
+
+def _keys(judge: ModelJudge) -> tuple[str, ...]:
+    places = {
+        ReasonPlace.BEFORE: (REASON, VERDICT),
+        ReasonPlace.AFTER: (VERDICT, REASON),
+        ReasonPlace.NONE: (VERDICT,),
+    }
+    return places[judge.reason]
+
+
+def _answer_rule(judge: ModelJudge) -> str:
+    if judge.reading is Reading.STRUCTURED:
+        return f"Reply with one JSON object and nothing else: {_object(judge)}"
+    return (
+        "Think step by step. Then write the line that you are given after the texts, and after it one JSON "
+        f"object and nothing more: {_object(judge)}"
+    )
+
+
+def _answer_now(reply_mark: str | None) -> str:
+    if reply_mark is None:
+        return "Reply with the JSON object."
+    return f"Judge, then write this line and the JSON object after it:\nVERDICT {reply_mark}"
+
+
+def _schema(judge: ModelJudge, form: AnswerForm) -> dict[str, Any]:
+    kinds = {
+        REASON: {"type": "string"},
+        VERDICT: {"type": "string", "enum": [word for word, _ in form.options]},
+    }
+    keys = _keys(judge)
+    return {
+        "type": "object",
+        "properties": {key: kinds[key] for key in keys},
+        "required": list(keys),
+        "additionalProperties": False,
+    }
