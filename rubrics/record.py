@@ -90,7 +90,7 @@ def _not_blank(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    if "\n" in text:
+    if len(text.splitlines()) > 1:
         raise ValueError("runs over several lines; a heading is one line")
     return text
 
