@@ -14,7 +14,6 @@ from typing import Any
 
 from pydantic import ConfigDict
 
-from judge.answer import Answer, answered
 from judge.calls import (
     UNBILLED,
     Attempt,
@@ -27,13 +26,14 @@ from judge.calls import (
     Tokens,
 )
 from judge.fence import Flag
-from judge.order import Order, PositionCell, position_cell, presentations, reconcile
 from judge.parsing import parse
 from judge.prompt import Prompt, build, marks
 from judge.question import Material, Question, material, settled
 from judge.rules import Check, judge_item
 from judge.spec import Endpoint, ModelJudge, RuleJudge
+from rubrics.answer import Answer, answered
 from rubrics.errors import DeclarationError
+from rubrics.order import Order, PositionCell, position_cell, presentations, reconcile
 from rubrics.record import Frozen, ItemText, raw_bytes
 from rubrics.rubric import Rubric
 from rubrics.scale import BinaryScale, NoClaim

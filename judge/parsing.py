@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from judge.answer import Answer, no_answer
+from rubrics.answer import Answer, no_answer
 from rubrics.record import normalise_text
 
 READING_VERSION = 1

@@ -10,16 +10,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from judge.answer import Answer, answered, no_answer
 from judge.calls import Message
 from judge.fence import REPLY_MARK_LENGTH, Block, fenced, mark
-from judge.order import Order, shown_in
 from judge.parsing import REASON, VERDICT, AnswerForm, Reading
 from judge.question import Material, Question
 from judge.spec import Labels, ModelJudge, ReasonPlace
 from judge.templates import filled
+from rubrics.answer import Answer, answered, no_answer
 from rubrics.criterion import ALL_OUTPUTS, Criterion, EvidenceSource, Example
 from rubrics.errors import DeclarationError
+from rubrics.order import Order, shown_in
 from rubrics.scale import OrdinalScale, PreferenceScale
 from rubrics.verdict import Verdict
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from judge.answer import Answer, answered, no_answer
 from judge.fence import Flag, Shown, all_flags, is_blank, show
 from judge.spec import BlankOutput, ModelJudge
+from rubrics.answer import Answer, answered, no_answer
 from rubrics.criterion import ALL_OUTPUTS, Criterion, EvidenceField
 from rubrics.digest import digest
 from rubrics.errors import DeclarationError

@@ -18,12 +18,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, S
 
 from judge.baselines import BaselineSpec
 from judge.fence import FENCE_VERSION
-from judge.order import OrderPolicy
 from judge.parsing import READING_VERSION, Reading
 from judge.rule_spec import RuleSpec
 from judge.templates import Prompts, load_prompt
 from rubrics.digest import digest
 from rubrics.loader import parse_declaration, read_declaration
+from rubrics.order import OrderPolicy
 from rubrics.record import EvidenceKey, Frozen, Misfit, Name, OptionalText, shown
 
 PROMPT_VERSION = 1

@@ -20,6 +20,7 @@ from calibration.evidence import (
     ItemStatus,
     PolicyItem,
 )
+from calibration.rendering.characters import PLAIN, SIGNS, Glyphs, axis, draw
 from calibration.rendering.explain import explanation
 from calibration.rendering.items import coefficient_words, detail_words, found_text, kappa_words, limit_words
 from calibration.rendering.next_step import next_step
@@ -38,36 +39,12 @@ _ACCEPTED, _TURNED_AWAY = "Failing answers accepted", "Good answers not accepted
 _GAP = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class Glyphs:
-    """The characters of marks and strips."""
-
-    admit: str
-    insufficient: str
-    reject: str
-    warning: str
-    baseline: str
-    line: str
-    thin: str
-    dotted: str
-    start: str
-    end: str
-    open_end: str
-    estimate: str
-    hollow: str
-    limit: str
-    crossing: str
-    beyond: str
-
-
-_SIGNS = Glyphs("✔", "?", "✘", "!", "–", "━", "─", "┈", "├", "┤", "┊", "█", "□", "┃", "╋", "▸")
-_PLAIN = Glyphs("+", "?", "x", "!", "-", "=", "-", ".", "[", "]", ":", "#", "o", "|", "|", ">")
 _STYLES = {
     AdmissionOutcome.ADMIT: "bold green",
     AdmissionOutcome.INSUFFICIENT: "bold yellow",
     AdmissionOutcome.REJECT: "bold red",
 }
-_TO_PLAIN = str.maketrans({"·": "-", "≤": "<=", "≥": ">=", "–": "-", "−": "-", "‹": "<", "›": ">", "…": "~"})
+_TOPLAIN = str.maketrans({"·": "-", "≤": "<=", "≥": ">=", "–": "-", "−": "-", "‹": "<", "›": ">", "…": "~"})
 
 
 def print_report(console: Console, shown: Examination | Comparison, *, explain: bool) -> None:
@@ -90,7 +67,7 @@ class _Page:
     @classmethod
     def on(cls, console: Console, readings: Readings) -> _Page:
         width = max(_NARROWEST, min(_WIDEST, console.width))
-        return cls(console, readings, width, _PLAIN if console.options.ascii_only else _SIGNS)
+        return cls(console, readings, width, PLAIN if console.options.ascii_only else SIGNS)
 
     def write(self, *, explain: bool) -> None:
         """Everything, top to bottom."""
@@ -106,7 +83,7 @@ class _Page:
         if explain:
             for text in explanation(self.readings):
                 self.blank()
-                self.paragraph(text)
+                self.paragraph(text, bold=text.index(":") + 1)
         self.blank()
         self.identity()
         self.paragraph(next_step(self.readings.comparison), style="bold")
@@ -119,7 +96,7 @@ class _Page:
     def group(self, group: Sequence[Reading]) -> None:
         """The judges of one criterion: the strip against the limit, then cost and agreement."""
         if len(self.readings.groups) > 1:
-            self.line(Text(f"Criterion {group[0].criterion}", style="bold"))
+            self.paragraph(f"Criterion {group[0].criterion}", style="bold")
         if len(group) == 1:
             self.outcome(group[0])
             self.blank()
@@ -133,10 +110,7 @@ class _Page:
         """The mark and the word, who was examined, and the sentences that bound it."""
         mark = self.mark(reading.outcome)
         word = OUTCOME_WORDS[reading.outcome] if reading.outcome else UNASKED
-        self.line(
-            Text.assemble(f"{mark} {word}".strip(), (f": {reading.judge}", "bold")),
-            style=_style(reading.outcome),
-        )
+        self.paragraph(f"{mark} {word}: {reading.judge}".strip(), style=_style(reading.outcome))
         for text in bound_by(reading):
             self.paragraph(text, lead=_GAP)
 
@@ -169,7 +143,7 @@ class _Page:
         words = rate_text(far.x, far.n, lower=far.lower, upper=far.upper, limit=scale.limit)
         return _Row(
             mark=self.glyphs.baseline,
-            style="dim",
+            style="",
             name=named(baseline.name),
             far=(words.count, f"{words.estimate} {words.interval}".strip()),
             strip=rate_strip(far, scale, words=words.text, hollow=True),
@@ -187,11 +161,13 @@ class _Page:
         names = max(names, len(_ACCEPTED) - counts - rates - 2 * len(_GAP))
         before = 2 + names + counts + rates + 3 * len(_GAP)
         width = max(_STRIP_LEAST, self.width - before)
-        self.line(Text.assemble((set_cell_size(_ACCEPTED, before), "bold"), _axis(scale, width)))
+        self.line(Text.assemble((set_cell_size(_ACCEPTED, before), "bold"), axis(scale, width)))
         for row in rows:
             cells = (_name(row, names), row.far[0].rjust(counts), set_cell_size(row.far[1], rates))
             drawn = draw(row.strip, scale, width, self.glyphs) if row.strip else "no failing answer"
-            self.line(Text(_GAP.join((*cells, drawn))), style=row.style)
+            self.row(row, (*cells, drawn))
+        if len(self.readings.all) > 1:
+            self.line(Text(self.legend(rows), style="dim"))
         self.blank()
 
     def costs(self, rows: Sequence[_Row]) -> None:
@@ -203,7 +179,22 @@ class _Page:
         self.line(Text(head, style="bold"))
         for row in rows:
             cells = (_name(row, names), set_cell_size(row.good, goods), row.kappa)
-            self.line(Text(_GAP.join(cells)), style=row.style)
+            self.row(row, cells)
+
+    def row(self, row: _Row, cells: Sequence[str]) -> None:
+        """One row: the mark in its colour, the name bold; a baseline all dim."""
+        text = Text(_GAP.join(cells))
+        if row.style:
+            text.stylize(row.style, 0, 1)
+            text.stylize("bold", 2, len(cells[0]))
+        self.line(text, style="" if row.style else "dim")
+
+    def legend(self, rows: Sequence[_Row]) -> str:
+        """What the marks in front of several judges mean."""
+        words = {self.mark(outcome): word for outcome, word in OUTCOME_WORDS.items()}
+        words[self.glyphs.baseline] = "baseline"
+        met = dict.fromkeys(row.mark for row in rows if row.mark in words)
+        return "   ".join(f"{mark} {words[mark]}" for mark in met)
 
     def name_width(self, rows: Sequence[_Row], *, beside: int) -> int:
         """Cells for the names: what they need, within what the other columns leave."""
@@ -250,18 +241,20 @@ class _Page:
         """An empty line."""
         self.console.print()
 
-    def paragraph(self, text: str, *, lead: str = "", style: str = "") -> None:
-        """Text that may be long: wrapped at words on a terminal, one line in a pipe."""
+    def paragraph(self, text: str, *, lead: str = "", style: str = "", bold: int = 0) -> None:
+        """Text that may be long: wrapped at words on a terminal, one line in a pipe; begins with bold letters."""
         width = self.width - cell_len(lead)
         lines = list(wrapped(text, width)) if self.console.is_terminal else [text]
         for number, line in enumerate(lines):
-            self.line(Text((lead if number == 0 else " " * cell_len(lead)) + line), style=style)
+            shown = Text((lead if number == 0 else " " * cell_len(lead)) + line)
+            shown.stylize("bold" if bold and number == 0 else "", 0, bold)
+            self.line(shown, style=style)
 
     def line(self, text: Text, *, style: str = "") -> None:
         """One line as it is: never wrapped, never cut, no trailing blanks."""
         plain = text.plain.rstrip().replace(NNBSP, " ")
-        if self.glyphs is _PLAIN:
-            plain = plain.translate(_TO_PLAIN)
+        if self.glyphs is PLAIN:
+            plain = plain.translate(_TOPLAIN)
             encoding = self.console.encoding
             plain = plain.encode(encoding, "backslashreplace").decode(encoding)
             text = Text(plain)
@@ -284,16 +277,18 @@ class _Row:
 
 
 def _name(row: _Row, width: int) -> str:
-    """Mark and name; a name that is too long loses its middle, since names differ at their ends."""
+    """Mark and name in so many cells; a name too long loses its middle, since names differ at their ends."""
     name = row.name
     if cell_len(name) > width:
-        tail = width // 2
-        name = set_cell_size(name, width - tail - 1) + "…" + name[-tail:]
+        tail = name
+        while cell_len(tail) > width // 2:
+            tail = tail[1:]
+        name = set_cell_size(name, width - cell_len(tail) - 1) + "…" + tail
     return f"{row.mark:1} {set_cell_size(name, width)}"
 
 
 def _style(outcome: AdmissionOutcome | None) -> str:
-    return _STYLES[outcome] if outcome else ""
+    return _STYLES[outcome] if outcome else "bold"
 
 
 def _shown_items(reading: Reading) -> list[PolicyItem]:
@@ -316,57 +311,6 @@ def _tally(reading: Reading) -> str:
     holding = sum(item.status is ItemStatus.PASS for item in items)
     bound = f", bound by {name_words(reading.binding.name)}" if reading.binding else ""
     return f": {holding} of {counted(len(items), 'item')} hold{bound}."
-
-
-def _axis(scale: Scale, width: int) -> str:
-    """The axis labels over the strips, the limit's own first."""
-    cells = [" "] * width
-    labels = [(scale.limit_at, scale.limit_words)] if scale.limit_at is not None else []
-    for at, words in [*labels, *((tick.at, tick.words) for tick in scale.ticks)]:
-        start = min(max(0, round(at * (width - 1)) - len(words) // 2), width - len(words))
-        around = cells[max(0, start - 1) : start + len(words) + 1]
-        if all(cell == " " for cell in around):
-            cells[start : start + len(words)] = words
-    return "".join(cells)
-
-
-def draw(strip: Strip, scale: Scale, width: int, glyphs: Glyphs) -> str:
-    """The strip in so many characters: an end never seems to lie on the other side of the limit."""
-    limit = None if scale.limit_at is None else round(scale.limit_at * (width - 1))
-    cells = [" "] * width
-    if limit is not None:
-        cells[limit] = glyphs.limit
-    if strip.off:
-        words = f"{strip.off} {glyphs.beyond}".replace(NNBSP, " ")
-        cells[width - len(words) :] = words
-        return "".join(cells)
-    line = glyphs.thin if strip.hollow else glyphs.line
-    low, high = _column(strip.lower, strip, limit, width), _column(strip.upper, strip, limit, width)
-    for column in range(low, high + 1):
-        cells[column] = glyphs.crossing if column == limit else line
-    if strip.worst is not None:
-        last = _column(strip.worst, strip, limit, width)
-        for column in range(high + 1, last + 1):
-            cells[column] = glyphs.limit if column == limit else glyphs.dotted
-        if last > high:
-            cells[last] = glyphs.open_end
-    if high > low:
-        cells[low] = glyphs.start
-        cells[high] = glyphs.end
-    if strip.beyond:
-        cells[-1] = glyphs.beyond
-    cells[min(max(low, round(strip.estimate * (width - 1))), high)] = (
-        glyphs.hollow if strip.hollow else glyphs.estimate
-    )
-    return "".join(cells)
-
-
-def _column(place: float, strip: Strip, limit: int | None, width: int) -> int:
-    """The column of a place; beside the limit's column unless the place is the limit itself."""
-    column = round(place * (width - 1))
-    if limit is None or column != limit or strip.limit is None or place == strip.limit:
-        return column
-    return max(0, column - 1) if place < strip.limit else min(width - 1, column + 1)
 
 
 def wrapped(text: str, width: int) -> Iterator[str]:

@@ -32,7 +32,7 @@ from calibration.statistics.repeats import (
 )
 from calibration.statistics.summaries import percentile, task_summary, weighted_score
 from calibration.values import Undefined
-from judge.order import swap_verdict
+from rubrics.order import swap_verdict
 from rubrics.verdict import Verdict, combine
 from tests.golden.registry import Inputs, golden, level, quantile
 

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from judge.answer import Answer, answered, no_answer
 from judge.calls import (
     FAULTS,
     UNBILLED,
@@ -36,12 +35,13 @@ from judge.grading import (
     prepare,
     sit,
 )
-from judge.order import Order, OrderPolicy, PositionCell
 from judge.parsing import Reading
 from judge.question import Question
 from judge.spec import Endpoint, Labels, ModelJudge, ReasonPlace, parse_judge
+from rubrics.answer import Answer, answered, no_answer
 from rubrics.errors import DeclarationError
 from rubrics.item import Item
+from rubrics.order import Order, OrderPolicy, PositionCell
 from rubrics.scale import NoClaim
 from rubrics.verdict import FAIL, PASS, Verdict, unknown
 from tests.judge.cases import BETTER, PAIRWISE, SECRET, STATES, TONE, ask, item, judge, pair

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from judge.answer import Answer, answered, no_answer
 from judge.parsing import MAX_REPLY, AnswerForm, Parsed, Reading, parse
+from rubrics.answer import Answer, answered, no_answer
 from rubrics.verdict import UnknownReason
 
 MARK = "0f3a9c41d2e7"

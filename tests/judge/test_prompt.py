@@ -11,16 +11,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from judge.answer import Answer, answered, no_answer
 from judge.fence import Flag, original, show
-from judge.order import Order
 from judge.parsing import Reading, parse
 from judge.prompt import Marks, Prompt, build, marks
 from judge.question import Question, material, settled
 from judge.spec import BlankOutput, Labels, ModelJudge, ReasonPlace
 from judge.templates import PromptSet, Template, filled, load_prompt, parse_template, shipped
+from rubrics.answer import Answer, answered, no_answer
 from rubrics.errors import DeclarationError
 from rubrics.item import Item
+from rubrics.order import Order
 from rubrics.rubric import Rubric
 from rubrics.scale import Level, OrdinalScale
 from tests.judge.cases import BETTER, PAIRWISE, POINTWISE, SECRET, STATES, TONE, ask, item, judge, pair

@@ -15,7 +15,6 @@ from pydantic import BaseModel, ValidationError
 
 import judge.spec
 from judge.baselines import BaselineSpec
-from judge.order import OrderPolicy
 from judge.parsing import Reading
 from judge.rule_spec import RuleSpec
 from judge.spec import (
@@ -34,6 +33,7 @@ from judge.spec import (
 from judge.spec import settings as settings_of
 from judge.templates import load_prompt
 from rubrics.errors import DeclarationError, TableError
+from rubrics.order import OrderPolicy
 from tests.judge.cases import judge as model_judge
 
 SHA = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import TypeVar
 
-from judge.answer import Answer, answered, no_answer
+from rubrics.answer import Answer, answered, no_answer
 from rubrics.scale import Preference
 from rubrics.verdict import UnknownReason
 
