@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calibration.evidence import KappaFigure, RateFigure
+from calibration.evidence import AlphaFigure, KappaFigure, RateFigure, UndefinedFigure
 from calibration.rendering.items import coefficient_words
-from calibration.rendering.numbers import fixed, rate_text, whole
+from calibration.rendering.numbers import coefficient_text, fixed, rate_text, whole
 from calibration.rendering.page import Fact
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.strip import Scale, Strip, fitting_scale, rate_strip
@@ -116,14 +116,24 @@ def _rater_facts(reading: Reading) -> tuple[Fact, ...]:
         Fact("Labels an answer", whole(least) if least == most else f"{whole(least)} to {whole(most)}"),
         Fact("All raters agree, before adjudication", agreed),
         Fact("Kappa between raters", words),
+        Fact("Krippendorff's alpha", _alpha_words(raters.alpha)),
         Fact("Resolved by an adjudicator", whole(raters.adjudicated)),
         unresolved,
         *(
-            Fact(f"Labels {SOURCE_WORDS.get(source, source)}", whole(n))
+            Fact(f"Labels {SOURCE_WORDS.get(source) or visible(source)}", whole(n))
             for source, n in raters.sources.items()
         ),
-        *(Fact(f"Labels {BLIND_WORDS.get(word, word)}", whole(n)) for word, n in raters.blind.items()),
+        *(
+            Fact(f"Labels {BLIND_WORDS.get(word) or visible(word)}", whole(n))
+            for word, n in raters.blind.items()
+        ),
     )
+
+
+def _alpha_words(alpha: AlphaFigure | UndefinedFigure) -> str:
+    if isinstance(alpha, UndefinedFigure):
+        return visible(alpha.undefined)
+    return " ".join(part for part in coefficient_text(alpha.estimate, alpha.lower, alpha.upper) if part)
 
 
 def measure_tables(readings: Readings) -> tuple[FactTable, ...]:

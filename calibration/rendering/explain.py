@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from calibration.rendering.numbers import NNBSP, fixed, percent, plain, whole
 from calibration.rendering.reading import Reading, Readings
-from calibration.rendering.text import counted, listed
+from calibration.rendering.text import counted, visible
+from calibration.rendering.vocabulary import name_words
 from calibration.statistics.normal import z_value
 
 
@@ -147,9 +148,10 @@ def _agreement() -> Entries:
         "kappa",
         "Kappa",
         "Cohen's kappa: agreement beyond chance of accepted or not accepted with pass or fail, over all "
-        "answers with a reference label; large-sample interval (Fleiss, Cohen, Everitt 1969). Read it "
-        "with both margins: it does not tell how often failures slip through, so it is never the gate. "
-        "Not assessed where the rarer label or verdict is under 10 %.",
+        "answers with a reference label. Interval: large-sample (Fleiss, Cohen, Everitt 1969); percentile "
+        "bootstrap where a margin is under 10 % or several answers share a prompt, then resampled by "
+        "prompt. Read it with both margins: it does not tell how often failures slip through, so it is "
+        "never the gate. Not assessed where the rarer label or verdict is under 10 %.",
     )
     yield (
         "baselines",
@@ -189,7 +191,8 @@ def _evidence(readings: Readings) -> Entries:
             "raters",
             "Raters",
             "Agreement: answers on which all raters said the same / answers with at least two raters, "
-            "cannot-decide being a label of its own, before adjudication.",
+            "cannot-decide being a label of its own, before adjudication. Kappa is for exactly two raters, "
+            "Krippendorff's alpha (2011, nominal; answers resampled) for any number.",
         )
 
 
@@ -198,10 +201,13 @@ def _level(confidence: float) -> str:
 
 
 def explanation(readings: Readings) -> tuple[str, ...]:
-    """The definitions as paragraphs, and what was not assessed with the reason of each."""
-    from calibration.rendering.vocabulary import name_words
-
+    """The definitions as paragraphs, what was not assessed and why, and what is not established."""
     said = [f"{d.term}: {d.text}" for d in definitions(readings)]
     gaps = {(g.name, g.reason): None for r in readings.all for g in r.report.not_assessed}
-    reasons = [f"{name_words(name)} ({reason})" for name, reason in gaps]
-    return (*said, f"Not assessed: {listed(reasons)}.") if reasons else tuple(said)
+    reasons = [f"{name_words(name)} ({visible(reason)})" for name, reason in gaps]
+    if reasons:
+        said.append(f"Not assessed: {'; '.join(reasons)}.")
+    claims = {claim: None for r in readings.all for claim in r.report.not_established}
+    if claims:
+        said.append(f"Not established by this evidence: {' '.join(visible(claim) for claim in claims)}")
+    return tuple(said)

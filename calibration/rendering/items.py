@@ -46,15 +46,14 @@ def limit_words(item: PolicyItem) -> str:
         return "stated"
     if item.name == "blind":
         return "every label blind"
-    return _ASKED.get(item.comparison, item.comparison.replace("_", " ") + " {}").format(
-        _number(item, item.limit)
-    )
+    asked = _ASKED.get(item.comparison, f"{visible(item.comparison).replace('_', ' ')} {{}}")
+    return asked.replace("{}", _number(item, item.limit))
 
 
 def _number(item: PolicyItem, number: float | int | str) -> str:
     """A limit or value as a percentage, a coefficient, a count or a word, by what the item is."""
     if isinstance(number, str):
-        return next((words for grade, words in GRADE_WORDS.items() if grade.value == number), number)
+        return next((words for grade, words in GRADE_WORDS.items() if grade.value == number), visible(number))
     if item.comparison.startswith("count_"):
         return whole(int(number))
     if item.name in _COEFFICIENTS or item.kind is ItemKind.AGREEMENT:
@@ -83,9 +82,10 @@ def found_text(item: PolicyItem) -> str:
 
 def detail_words(item: PolicyItem) -> str:
     """What decided, in the item's own words; how the labels were made blind, in ours."""
+    detail = visible(item.detail)
     if item.name != "blind":
-        return visible(item.detail)
-    parts = [part.partition(" ") for part in item.detail.split(", ")]
+        return detail
+    parts = [part.partition(" ") for part in detail.split(", ")]
     return ", ".join(f"{number} {BLIND_WORDS.get(word, word)}" for number, _, word in parts)
 
 
@@ -122,11 +122,11 @@ def _rate_found(item: PolicyItem) -> str:
 
 
 def coefficient_words(figure: KappaFigure | UndefinedFigure) -> str:
-    """A kappa with its interval; "0 (one side constant)" and "undefined" where there is none."""
+    """A kappa with its interval; "0 (constant)" and "undefined" where there is none."""
     if isinstance(figure, UndefinedFigure):
         return "undefined"
     if figure.degenerate:
-        return "0 (one side constant)"
+        return "0 (constant)"
     return " ".join(part for part in coefficient_text(figure.estimate, figure.lower, figure.upper) if part)
 
 

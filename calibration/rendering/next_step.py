@@ -11,10 +11,11 @@ from calibration.evidence import (
     PolicyItem,
 )
 from calibration.labels import Blindness
+from calibration.rendering.items import detail_words
 from calibration.rendering.numbers import whole
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.sentences import more_failures
-from calibration.rendering.text import counted, visible
+from calibration.rendering.text import counted
 from calibration.rendering.vocabulary import name_words
 
 
@@ -73,12 +74,20 @@ def _to_collect(reading: Reading, item: PolicyItem) -> str:
         return _failures_to_collect(reading, item)
     if item.name == "informative":
         return _to_be_informative(reading)
+    if item.name == "rater_kappa" and item.value is None:
+        return _to_settle_raters(reading, item)
     if item.name in _COUNTED and isinstance(item.limit, int | float) and isinstance(item.value, int | float):
         more = counted(int(item.limit - item.value), f"more {_COUNTED[item.name]}", _plural(item.name))
         return f"collect {more}; the policy asks for {whole(int(item.limit))}"
-    return _FIXED.get(
-        item.name, f"look into {name_words(item.name)}: {item.detail or 'the policy asks for more'}"
-    )
+    why = detail_words(item) or "the policy asks for more"
+    return _FIXED.get(item.name, f"look into {name_words(item.name)}: {why}")
+
+
+def _to_settle_raters(reading: Reading, item: PolicyItem) -> str:
+    raters = reading.report.raters
+    if raters is None or raters.raters_per_case_min < 2:
+        return _TWO_RATERS
+    return f"settle how well the raters agree: {detail_words(item)}"
 
 
 def _plural(name: str) -> str:
@@ -91,7 +100,8 @@ def _failures_to_collect(reading: Reading, item: PolicyItem) -> str:
         return f"have the {disputed} that it accepted adjudicated, then examine again"
     needed = more_failures(reading)
     if not needed:
-        return f"collect more failing answers: it holds the limit alone, not among the judges ({item.detail})"
+        alone = "alone it holds the limit, among the judges compared it does not"
+        return f"collect more failing answers: {alone} ({detail_words(item)})"
     return f"collect {needed}" + (", each from another prompt" if reading.clustered else "")
 
 
@@ -110,7 +120,7 @@ def _to_read(reading: Reading, item: PolicyItem) -> str:
     if item.name == "far":
         return f"read the {counted(table.fail.accepted, 'failing answer')} it accepted"
     if item.name == "slice_far" and item.x is not None:
-        return f"read the {counted(item.x, 'failing answer')} it accepted in {visible(item.detail)}"
+        return f"read the {counted(item.x, 'failing answer')} it accepted in {detail_words(item)}"
     if item.name == "non_acceptance_among_pass":
         turned_away = table.passing.total - table.passing.accepted
         return f"read the {counted(turned_away, 'good answer')} it did not accept"

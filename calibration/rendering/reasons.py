@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from calibration.evidence import AdmissionOutcome, ItemKind, ItemStatus, PolicyItem
-from calibration.rendering.items import found_text, limit_words
+from calibration.rendering.items import detail_words, found_text, limit_words
 from calibration.rendering.numbers import end_text, whole
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.sentences import MANY, more_failures
@@ -61,7 +61,7 @@ def _item_bound(item: PolicyItem, who: str) -> str:
     found = found_text(item)
     stated = f"{name_words(item.name)}: {found}" if found else name_words(item.name)
     asked = f"; the policy asks for {limit_words(item)}" if item.limit is not None else ""
-    why = f" ({visible(item.detail)})" if item.detail and item.detail not in found else ""
+    why = f" ({detail_words(item)})" if item.detail and item.detail not in found else ""
     said = f"{stated}{asked}{why}"
     return sentence(said if who == "It" else f"{who}: {said}")
 
@@ -88,7 +88,9 @@ def _reach(reading: Reading) -> str:
         counting = f", {worst} counting what is open or disputed against it" if unsettled else ""
         return f"{best}{counting}: at most {reading.gate_upper}. The limit is {limit}."
     if item is not None and item.detail and gate.upper <= (reading.limit or 0.0):
-        return f"{best}, which holds the limit alone, but not among all judges compared ({item.detail})."
+        return (
+            f"{best}, which holds the limit alone, but not among all judges compared ({detail_words(item)})."
+        )
     span = (
         f"anything from {reading.gate_lower} to {reading.gate_upper} fits. The limit, {limit}, lies between."
     )

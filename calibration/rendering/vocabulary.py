@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from calibration.evidence import AdmissionOutcome, EvidenceGrade, ItemStatus
+from calibration.rendering.text import visible
 
 OUTCOME_WORDS = {
     AdmissionOutcome.ADMIT: "admit",
@@ -67,7 +68,7 @@ NAMES = {
 
 def name_words(name: str) -> str:
     """The words for a policy item or figure; its own name with spaces where none are kept here."""
-    return NAMES.get(name, name.replace("_", " "))
+    return NAMES.get(name) or visible(name).replace("_", " ")
 
 
 GRADE_WORDS = {
@@ -90,12 +91,6 @@ BLIND_WORDS = {
 
 SOURCE_WORDS = {"human": "by people", "model": "by a model", "code": "by code"}
 
-METHOD_WORDS = {
-    "wilson": "Wilson",
-    "cluster wilson": "Wilson on the effective number of answers",
-    "Fleiss-Cohen-Everitt 1969": "large-sample (Fleiss, Cohen, Everitt 1969)",
-}
-
 MEASURE_WORDS = {
     "pairs": "pairs",
     "consistency": "same verdict in both orders",
@@ -115,7 +110,7 @@ MEASURE_WORDS = {
 
 def measure_words(name: str) -> str:
     """The words for a figure of position or repeats."""
-    return MEASURE_WORDS.get(name, name.replace("_", " "))
+    return MEASURE_WORDS.get(name) or visible(name).replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)

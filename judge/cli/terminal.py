@@ -242,7 +242,7 @@ class _Page:
         self.console.print()
 
     def paragraph(self, text: str, *, lead: str = "", style: str = "", bold: int = 0) -> None:
-        """Text that may be long: wrapped at words on a terminal, one line in a pipe; begins with bold letters."""
+        """Text that may be long: wrapped at words on a terminal, one line in a pipe; `bold` letters lead."""
         width = self.width - cell_len(lead)
         lines = list(wrapped(text, width)) if self.console.is_terminal else [text]
         for number, line in enumerate(lines):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from calibration.admission import decide
 from calibration.evidence import (
@@ -198,11 +199,12 @@ def constructed() -> Examination:
 
 
 ELEVEN = {
-    "EM": 4, "Contains": 13, "JudgeLM": 71, "Llama-13B": 83, "Llama3-70B": 190, "Gemma-2B": 800, "Llama-7B": 333,
-    "Mistral-7B": 285, "Llama3-8B": 296, "Llama-70B": 228, "GPT-4": 170,
+    "EM": 4, "Contains": 13, "JudgeLM": 71, "Llama-13B": 83, "Llama3-70B": 190, "Gemma-2B": 800,
+    "Llama-7B": 333, "Mistral-7B": 285, "Llama3-8B": 296, "Llama-70B": 228, "GPT-4": 170,
 }  # fmt: skip
 
 
+@cache
 def eleven_judges() -> Comparison:
     """Eleven judges on the same 1,093 failures from 264 prompts."""
     made = tuple(
@@ -263,7 +265,7 @@ def two_criteria() -> Comparison:
     )
 
 
-ALL = {
+ALL: dict[str, Callable[[], Examination | Comparison]] = {
     "rejected": rejected,
     "admitted": admitted,
     "insufficient": insufficient,
