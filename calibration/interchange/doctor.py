@@ -98,9 +98,10 @@ def examine(grid: Grid, *, given: dict[str, str], book: WordBook) -> Diagnosis:
 
 def _diagnosis(grid: Grid, values: ColumnValues, plan: Plan, book: WordBook) -> Diagnosis:
     """Every column's finding, the problem and the ways out."""
-    candidates = {
-        part: found or _by_content(part, grid, values, plan, book) for part, found in plan.candidates.items()
-    }
+    candidates = dict(plan.candidates)
+    if not _ways(plan, candidates, values, book):
+        by_content = {part: _by_content(part, grid, values, plan, book) for part in candidates}
+        candidates = {p: tuple(dict.fromkeys([*found, *by_content[p]])) for p, found in candidates.items()}
     parts = {column: part for part, column in plan.columns.items()}
     findings = []
     for at, column in enumerate(grid.columns):

@@ -179,12 +179,12 @@ def _delimited(text: str, *, name: str, delimiter: str) -> Grid:
 def _add_record(grid: Grid, record: list[str], line: int) -> None:
     """Put one record of delimited text into the grid, or among its bad lines."""
     width = len(grid.columns)
-    if len(record) == width:
+    if not any(record):
+        grid.empty_rows += 1
+    elif len(record) == width:
         record.append("")
         grid.rows.append(record)
         grid.lines.append(line)
-    elif not any(record):
-        grid.empty_rows += 1
     else:
         message = f"{len(record)} fields where the header has {width}: quote a field that holds the delimiter"
         grid.bad.append(Rejected(line, message))
