@@ -36,6 +36,10 @@ class Case:
     outcome: Outcome
     slices: tuple[tuple[str, str], ...] = ()
     """(slice name, value) pairs."""
+    stratum: str = ""
+    """Of the sampling design."""
+    inclusion_probability: float | None = None
+    """With which the design drew it; None where the design gives none."""
 
 
 class VerdictRow(Frozen):
@@ -289,6 +293,50 @@ class RaterFigure(Frozen):
     """Assessments by who made them: human, model, code."""
 
 
+class PositionFigure(Frozen):
+    """What asking in both orders shows, over every item asked in both; unknowns stay in the denominator."""
+
+    cells: dict[str, int]
+    """AA, BB, TT: the same content in both orders; FF, SS: the first or second place twice; X: the rest."""
+    consistency: RateFigure
+    """Same content in both orders."""
+    conflict: RateFigure
+    """The same place in both orders, whatever stands there."""
+    first_preference: RateFigure
+    """First place among the conflicts."""
+    effect: float | None
+    """(FF - SS) / items, in [-1, 1]."""
+    p_value: float
+    """Exact, of first against second among the conflicts."""
+
+
+class RepeatsFigure(Frozen):
+    """How alike the verdicts of repeated items are; each in [0, 1]. Repeats never add to n."""
+
+    items: int
+    pairwise: float
+    """Two repeats of an item agree."""
+    modal: float
+    """Share of an item's most frequent verdict."""
+    unanimous: float
+    """Items on which all repeats agree."""
+
+
+class AnswerAgreementFigure(Frozen):
+    """Agreement on the criterion's own answers (levels, preferences), before they become pass or fail."""
+
+    answers: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    """Reference answers by judge answers, the judge's unknowns last."""
+    agreement: RateFigure
+    """Same answer over every item with a reference answer; an unknown of the judge differs."""
+    agreement_decided: RateFigure
+    """Same answer over the items that the judge answered."""
+    kappa_decided: float | None
+    kappa_weights: str
+    """none, or quadratic for levels."""
+
+
 class EvidenceGrade(StrEnum):
     """How the labels came to be, from the weakest ground to the strongest."""
 
@@ -356,8 +404,15 @@ class CalibrationReport(Frozen):
     open: RateFigure
     guard_gates: dict[str, GateFigure]
     """The gate's interval for the guards that are rates."""
-    position: dict[str, float | int] | None
-    repeats: dict[str, float | int] | None
+    position: PositionFigure | None
+    repeats: RepeatsFigure | None
+    answer_agreement: AnswerAgreementFigure | None = None
+    design: str | None = None
+    """How the items were drawn; null for a table that does not say."""
+    claim: str | None = None
+    """What a figure on this set may be said to describe."""
+    exploratory: str | None = None
+    """Why the report cannot admit, whatever its numbers; null where it may."""
     raters: RaterFigure | None
     slices: tuple[SliceFigure, ...]
     baselines: tuple[BaselineFigure, ...]

@@ -14,6 +14,7 @@ _GRADES = tuple(EvidenceGrade)
 def quality_items(report: CalibrationReport, policy: AdmissionPolicy, looks_used: int) -> list[PolicyItem]:
     """Every data-quality item that the policy asks for, and those that hold for every policy."""
     return [
+        *_exploratory(report),
         *_minimum_counts(report, policy),
         *_reference_quality(report, policy),
         _looks(policy, looks_used),
@@ -37,6 +38,12 @@ def _quality(
         comparison=comparison,
         detail=detail,
     )
+
+
+def _exploratory(report: CalibrationReport) -> Iterator[PolicyItem]:
+    """Evidence seen before the policy was fixed, or that shaped the judge, decides nothing."""
+    if report.exploratory is not None:
+        yield _quality("exploratory", False, "exploratory", "fixed beforehand", "only", report.exploratory)
 
 
 def _minimum_counts(report: CalibrationReport, policy: AdmissionPolicy) -> Iterator[PolicyItem]:

@@ -34,8 +34,17 @@ from calibration.report.figures import (
 )
 from calibration.report.gaps import not_assessed, not_established
 from calibration.report.raters import evidence_grade, rater_figure
+from calibration.report.supplement import (
+    Supplement,
+    answer_agreement,
+    position_figure,
+    repeats_figure,
+    supplement_gates,
+)
 from calibration.statistics.error_rates import judge_rates
 from rubrics.digest import digest
+
+NOTHING = Supplement()
 
 
 def build_report(
@@ -45,6 +54,7 @@ def build_report(
     policy: AdmissionPolicy | None = None,
     assessments: Sequence[Assessment] = (),
     baselines: Sequence[BaselineFigure] = (),
+    supplement: Supplement = NOTHING,
     constructed: bool = False,
     warnings: Sequence[str] = (),
 ) -> CalibrationReport:
@@ -57,6 +67,7 @@ def build_report(
         policy: whose gate settings (look level, planning ICC) the gate's intervals take.
         assessments: the raters' labels behind the references, for agreement and blindness.
         baselines: further baselines beside always-accept and always-reject.
+        supplement: orders, repeats, the scale's own answers and the design, where they are known.
         constructed: the evidence was written for demonstration.
         warnings: what a reader must know of how the cases were read.
 
@@ -85,11 +96,18 @@ def build_report(
         "kappa": operational_kappa(coded, rng=rng),
         "kappa_decided": decided_kappa(coded, rng=rng),
         "far_gate": gate_figure(coded, FAR_RULE, settings),
-        "guard_gates": {name: gate_figure(coded, rule, settings) for name, rule in GUARD_RULES.items()},
+        "guard_gates": {
+            **{name: gate_figure(coded, rule, settings) for name, rule in GUARD_RULES.items()},
+            **supplement_gates(supplement),
+        },
         "margins": margin_figures(table),
         "wrong_side": None,
-        "position": None,
-        "repeats": None,
+        "position": position_figure(supplement.position),
+        "repeats": repeats_figure(supplement.repeats),
+        "answer_agreement": answer_agreement(supplement.answers),
+        "design": supplement.design,
+        "claim": supplement.claim,
+        "exploratory": supplement.exploratory,
         "raters": raters,
         "slices": slice_figures(ordered, coded, settings),
         "baselines": (*constant_baselines(coded, rng=rng), *baselines),
@@ -124,6 +142,8 @@ def inputs_digest(ordered: Sequence[Case]) -> str:
                 case.outcome.reason,
                 case.outcome.detail,
                 case.slices,
+                case.stratum,
+                case.inclusion_probability,
             ]
             for case in ordered
         ]

@@ -1,0 +1,305 @@
+"""The use case: evidence is read in one state of the store; reports and looks are written in one transaction.
+
+No number is returned whose look is not recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlmodel import Session
+
+from calibration.admission import decide
+from calibration.calibrate.cases import Placed, answer_table, has_claim, make_cases
+from calibration.calibrate.evidence_set import EvidenceSet
+from calibration.calibrate.references import References, read_references, record_references
+from calibration.calibrate.verdicts import Judged, read_verdicts
+from calibration.evidence import (
+    AdmissionOutcome,
+    CalibrationReport,
+    Case,
+    Comparison,
+    Examination,
+    ReportScope,
+)
+from calibration.labels import LabelSource, ReferenceRule
+from calibration.policy import AdmissionPolicy
+from calibration.report import build_report, rank
+from calibration.report.supplement import Supplement
+from calibration.store.decisions import iter_decisions
+from calibration.store.judges import StoredJudge
+from calibration.store.reports import Look, LookKind, Steered, add_look, add_report, list_looks
+from rubrics.criterion import Criterion
+from rubrics.digest import digest
+from rubrics.errors import DeclarationError, RecordError
+from rubrics.rubric import Rubric
+
+HUMAN_ONLY = frozenset({LabelSource.HUMAN})
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person asked to be examined."""
+
+    evidence: EvidenceSet
+    rubric: Rubric
+    criterion: str
+    judges: tuple[StoredJudge, ...]
+    policy: AdmissionPolicy | None
+    actor: str
+    rule: ReferenceRule | None = None
+    """None takes the policy's rule, or majority without a policy."""
+    min_raters: int = 1
+    sources: frozenset[LabelSource] = HUMAN_ONLY
+    ranked: bool = False
+    exploratory: str | None = None
+    """Why no decision may rest on it; None where one may."""
+
+    @property
+    def reference_rule(self) -> ReferenceRule:
+        """How labels become references."""
+        if self.rule is not None:
+            return self.rule
+        return self.policy.reference.label_rule if self.policy else ReferenceRule.MAJORITY
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """What was found, and which looks it cost."""
+
+    comparison: Comparison
+    new_looks: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Examined:
+    judge: StoredJudge
+    judged: Judged
+    cases: list[Case]
+    report: CalibrationReport
+    inputs: str
+
+
+def calibrate(*, session: Session, asked: Asked, at: datetime) -> Calibrated:
+    """Reports of the judges asked for, recorded with one look for each distinct input, and outcomes.
+
+    Args:
+        session: a writing session; the caller's transaction holds everything that is written.
+        asked: what is examined.
+        at: now.
+
+    Raises:
+        RecordError: no label under the criterion, or a judge has no verdict on the set.
+    """
+    criterion = asked.rubric.criterion(asked.criterion)
+    _refuse_screening_judge(asked)
+    references = _references(session, asked, criterion, at)
+    examined = [_examine(session, asked, criterion, references, judge) for judge in asked.judges]
+    new = sum(_record(session, asked, each, at) for each in examined)
+    reports = [each.report for each in examined]
+    examinations = tuple(_decided(session, asked, each, reports) for each in examined)
+    ranks, ties = ((), ())
+    if asked.ranked:
+        ranks, ties = rank(asked.criterion, {each.judge.name: each.cases for each in examined})
+    return Calibrated(Comparison(examinations=examinations, rank=ranks, ties=ties), new)
+
+
+def _refuse_screening_judge(asked: Asked) -> None:
+    for judge in asked.judges:
+        if asked.evidence.screened_by in {judge.name, judge.digest}:
+            raise DeclarationError(
+                f"{asked.evidence.called} was drawn by the verdicts of {judge.name!r}: its strata are that "
+                "judge's own verdicts, so it is not examined on it; draw a set without it"
+            )
+
+
+def _references(session: Session, asked: Asked, criterion: Criterion, at: datetime) -> References:
+    evidence, rubric = asked.evidence, asked.rubric
+    found = read_references(
+        session=session,
+        scope=evidence.scope,
+        rubric_digest=rubric.digest,
+        criterion=criterion,
+        rule=asked.reference_rule,
+        min_raters=asked.min_raters,
+        sources=asked.sources,
+    )
+    if not found.by_item:
+        raise RecordError(
+            f"no label of {evidence.called} under {rubric.ref} {criterion.key!r} is recorded; "
+            "run `voirdire labels import` or open a labeling session"
+        )
+    record_references(
+        session=session,
+        dataset=evidence.dataset,
+        rubric_digest=rubric.digest,
+        criterion=criterion.key,
+        rule=asked.reference_rule,
+        min_raters=asked.min_raters,
+        references=found,
+        at=at,
+    )
+    return found
+
+
+def _examine(
+    session: Session, asked: Asked, criterion: Criterion, references: References, judge: StoredJudge
+) -> _Examined:
+    evidence, rubric = asked.evidence, asked.rubric
+    judged = read_verdicts(
+        session=session,
+        scope=evidence.scope,
+        judge_digest=judge.digest,
+        rubric_digest=rubric.digest,
+        dataset=evidence.dataset,
+        criterion=criterion,
+    )
+    if judged is None:
+        raise RecordError(
+            f"judge {judge.name!r} has no verdict on {evidence.called} under {rubric.ref}; "
+            "run `voirdire judge run` or `voirdire verdicts import`"
+        )
+    cases = make_cases(evidence.placed, references, judged, criterion)
+    report = build_report(
+        cases,
+        scope=ReportScope(
+            judge=judge.name,
+            rubric=rubric.ref,
+            criterion=criterion.key,
+            dataset=evidence.dataset,
+            set=evidence.ref,
+            run=judged.run,
+        ),
+        policy=asked.policy,
+        assessments=references.assessments,
+        supplement=_supplement(asked, criterion, references, judged),
+        constructed=evidence.constructed,
+        warnings=_warnings(judge, judged, references, evidence.placed),
+    )
+    return _Examined(judge, judged, cases, report, _input_digest(asked, judge, judged, references))
+
+
+def _supplement(asked: Asked, criterion: Criterion, references: References, judged: Judged) -> Supplement:
+    items = [each.item.item_id for each in asked.evidence.placed]
+    plain = criterion.scale.kind == "binary"
+    return Supplement(
+        position=judged.position,
+        repeats=judged.repeats,
+        answers=None if plain else answer_table(references, judged, criterion, items),
+        wrong_side=not has_claim(criterion),
+        design=asked.evidence.design,
+        claim=asked.evidence.claim,
+        exploratory=asked.exploratory,
+    )
+
+
+def _warnings(
+    judge: StoredJudge, judged: Judged, references: References, placed: Sequence[Placed]
+) -> list[str]:
+    warnings = []
+    if judge.kind == "external":
+        warnings.append(f"{judge.name} is external, unverified: only its verdicts are known")
+    if judged.earlier_runs:
+        warnings.append(f"{judged.earlier_runs} earlier runs of this judge are left out; the newest counts")
+    if references.conflicting:
+        warnings.append(
+            f"{references.conflicting} answers of raters contradict the same rater's other answer to the "
+            "item; they count as cannot decide"
+        )
+    absent = sum(each.item.item_id not in judged.answers for each in placed)
+    if absent:
+        warnings.append(f"{absent} of {len(placed)} items have no verdict of {judge.name}: missing, open")
+    return warnings
+
+
+def _input_digest(asked: Asked, judge: StoredJudge, judged: Judged, references: References) -> str:
+    """Identity of a look: the labels, verdicts, rubric, policy and set that it is at."""
+    return digest(
+        {
+            "set": asked.evidence.digest,
+            "judge": judge.digest,
+            "rubric": asked.rubric.digest,
+            "criterion": asked.criterion,
+            "policy": asked.policy.digest if asked.policy else None,
+            "rule": [asked.reference_rule.value, asked.min_raters, sorted(asked.sources)],
+            "references": sorted((item, found.inputs) for item, found in references.by_item.items()),
+            "verdicts": sorted(judged.digests),
+        }
+    )
+
+
+def _record(session: Session, asked: Asked, examined: _Examined, at: datetime) -> int:
+    """Record the report and its look; 1 for a new look."""
+    common: dict[str, Any] = {
+        "judge_digest": examined.judge.digest,
+        "rubric_digest": asked.rubric.digest,
+        "criterion": asked.criterion,
+        "set_digest": asked.evidence.digest,
+        "policy_digest": asked.policy.digest if asked.policy else None,
+        "actor": asked.actor,
+        "at": at,
+    }
+    report = examined.report
+    add_report(
+        session=session,
+        digest=report.report,
+        input_digest=examined.inputs,
+        dataset=asked.evidence.dataset,
+        content=report.model_dump(mode="json", by_alias=True),
+        **common,
+    )
+    look = Look(
+        input_digest=examined.inputs,
+        kind=LookKind.REPORT,
+        report_digest=report.report,
+        steered=Steered.NO,
+        **common,
+    )
+    _, new = add_look(session=session, look=look)
+    return int(new)
+
+
+def looks_used(
+    *, session: Session, judge_digest: str, rubric_digest: str, criterion: str, input_digest: str
+) -> int:
+    """Evaluations of a gate that the judge had spent when this look was taken, itself included.
+
+    Counted per judge, rubric and criterion over all sets, from the latest signed admission before it on.
+    A look without a policy evaluates no gate: it is in the ledger and is not counted.
+    """
+    looks = [
+        look
+        for look in list_looks(session=session, judge_digest=judge_digest, criterion=criterion)
+        if look.rubric_digest == rubric_digest and look.policy_digest is not None
+    ]
+    admitted = [
+        decision.decided_at
+        for decision in iter_decisions(
+            session=session, judge_digest=judge_digest, rubric_digest=rubric_digest
+        )
+        if decision.outcome == AdmissionOutcome.ADMIT.value and decision.scope.criterion == criterion
+    ]
+    this = next(look for look in looks if look.input_digest == input_digest)
+    since = max((moment for moment in admitted if moment <= this.at), default=None)
+    counted = [look for look in looks if since is None or look.at >= since]
+    return counted.index(this) + 1
+
+
+def _decided(
+    session: Session, asked: Asked, examined: _Examined, reports: Sequence[CalibrationReport]
+) -> Examination:
+    if asked.policy is None:
+        return Examination(report=examined.report, decision=None)
+    used = looks_used(
+        session=session,
+        judge_digest=examined.judge.digest,
+        rubric_digest=asked.rubric.digest,
+        criterion=asked.criterion,
+        input_digest=examined.inputs,
+    )
+    rivals = [report for report in reports if report is not examined.report]
+    decision = decide(examined.report, asked.policy, looks_used=used, rivals=rivals)
+    return Examination(report=examined.report, decision=decision)

@@ -1,0 +1,118 @@
+"""Recorded verdicts of one judge -> its deployed verdict on each item, and what orders and repeats show."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlmodel import Session
+
+from calibration.store.items import Scope
+from calibration.store.judges import StoredRun, list_runs
+from calibration.store.verdicts import StoredVerdict, iter_verdicts
+from rubrics.answer import Answer, answered, no_answer
+from rubrics.criterion import Criterion
+from rubrics.order import position_cells, reconcile
+from rubrics.verdict import UnknownReason
+
+MISSING = no_answer(UnknownReason.MISSING)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What one judge said of the items of a scope under one criterion."""
+
+    answers: Mapping[str, Answer]
+    """The deployed answer by item: both orders reconciled where both were asked, the first repeat."""
+    position: Mapping[str, int] | None
+    """Items by cell of position (rubrics.order) over the items asked in both orders; None without any."""
+    repeats: tuple[tuple[int, ...], ...] | None
+    """For each repeated item how often each answer came, `unknown` last; None without repeats."""
+    run: str
+    digests: tuple[str, ...]
+    """The recorded verdicts that were read."""
+    earlier_runs: int
+    """Runs of the same judge and rubric that are not the newest, left out."""
+
+
+def read_verdicts(
+    *,
+    session: Session,
+    scope: Scope,
+    judge_digest: str,
+    rubric_digest: str,
+    dataset: str,
+    criterion: Criterion,
+) -> Judged | None:
+    """The judge's verdicts of its newest run under the rubric; None where it has no run on the dataset."""
+    runs = [
+        run
+        for run in list_runs(session=session, judge_digest=judge_digest, dataset=dataset)
+        if run.rubric_digest == rubric_digest
+    ]
+    if not runs:
+        return None
+    run = _newest(runs)
+    stored = list(iter_verdicts(session=session, scope=scope, criterion=criterion.key, run_key=run.key))
+    by_item: defaultdict[str, list[StoredVerdict]] = defaultdict(list)
+    for verdict in stored:
+        by_item[verdict.item_id].append(verdict)
+    return Judged(
+        answers={item: deployed(given) for item, given in by_item.items()},
+        position=_position(by_item.values(), criterion),
+        repeats=_repeats(by_item.values(), criterion),
+        run=run.key,
+        digests=tuple(verdict.digest for verdict in stored),
+        earlier_runs=len(runs) - 1,
+    )
+
+
+def _newest(runs: Iterable[StoredRun]) -> StoredRun:
+    return max(runs, key=lambda run: (run.recorded_at, run.key))
+
+
+def deployed(given: Iterable[StoredVerdict]) -> Answer:
+    """The answer that the judge would give in use: of the first repeat, both orders reconciled."""
+    by_repeat = _by_repeat(given)
+    return reconcile(by_repeat[min(by_repeat)]) if by_repeat else MISSING
+
+
+def _by_repeat(given: Iterable[StoredVerdict]) -> dict[int, list[Answer]]:
+    answers: defaultdict[int, list[Answer]] = defaultdict(list)
+    for verdict in given:
+        answers[verdict.repeat].append(answer_of(verdict))
+    return dict(answers)
+
+
+def answer_of(verdict: StoredVerdict) -> Answer:
+    """The stored verdict as an answer on the criterion's scale."""
+    if verdict.reason is not None:
+        return no_answer(verdict.reason, verdict.detail)
+    return answered(verdict.answer)
+
+
+def _position(items: Iterable[list[StoredVerdict]], criterion: Criterion) -> Mapping[str, int] | None:
+    pairs = list(_swapped(items))
+    return position_cells(criterion.answers, pairs) if pairs else None
+
+
+def _swapped(items: Iterable[list[StoredVerdict]]) -> Iterator[tuple[Answer, Answer]]:
+    """(answer in order ab, answer in order ba) of the first repeat of each item asked in both."""
+    for given in items:
+        first = min(verdict.repeat for verdict in given)
+        by_order = {v.order: answer_of(v) for v in given if v.repeat == first and v.order}
+        if len(by_order) == 2:
+            yield by_order["ab"], by_order["ba"]
+
+
+def _repeats(
+    items: Iterable[list[StoredVerdict]], criterion: Criterion
+) -> tuple[tuple[int, ...], ...] | None:
+    words = (*criterion.answers, None)
+    rows = []
+    for given in items:
+        answers = [reconcile(each).value for each in _by_repeat(given).values()]
+        if len(answers) > 1:
+            rows.append(tuple(answers.count(word) for word in words))
+    return tuple(rows) or None
