@@ -165,8 +165,7 @@ def _levels(old: OrdinalScale, new: OrdinalScale) -> Iterator[Change]:
     yield from listed_changes(how, *({level.level: level.anchor for level in s.levels} for s in (old, new)))
     before, after = old.accept_at, new.accept_at
     if before != after:
-        comparable = before in new.answers
-        effect = _TOWARDS[new.rank(after) > new.rank(before)] if comparable else Effect.REDEFINES
+        effect = _direction(before, after, (old.answers, new.answers))
         sentence = f"passes from level {after} on, from {before} on before"
         yield changed(Part.ACCEPT_AT, effect, sentence, before=before, after=after)
 
@@ -207,17 +206,23 @@ def _failures(old: Criterion, new: Criterion) -> Iterator[Change]:
         before = severity_before.get(mode.key, mode.severity)
         if before != mode.severity:
             words = before or "none", mode.severity or "none"
-            effect = _severity_effect(before, mode.severity, list(levels[1]))
+            effect = _severity_effect(before, mode.severity, [list(keys) for keys in levels])
             sentence = f"failure mode {mode.key!r} of severity {words[1]} now, {words[0]} before"
             yield changed(Part.FAILURE_MODE, effect, sentence, before=words[0], after=words[1])
 
 
-def _severity_effect(before: str | None, after: str | None, levels: Sequence[str]) -> Effect:
+def _severity_effect(before: str | None, after: str | None, orders: Sequence[Sequence[str]]) -> Effect:
     if before is None or after is None:
         return _TOWARDS[before is None]
-    if before not in levels:
+    return _direction(before, after, orders)
+
+
+def _direction(before: str, after: str, orders: Sequence[Sequence[str]]) -> Effect:
+    """Strengthens where `after` stands above `before` in every one of the orders, weakens where below."""
+    if not all(before in order and after in order for order in orders):
         return Effect.REDEFINES
-    return _TOWARDS[levels.index(after) > levels.index(before)]
+    upward = {order.index(after) > order.index(before) for order in orders}
+    return _TOWARDS[upward.pop()] if len(upward) == 1 else Effect.REDEFINES
 
 
 def _requires(old: Criterion, new: Criterion) -> Iterator[Change]:

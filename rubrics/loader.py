@@ -159,7 +159,8 @@ def _refuse_unreadable(text: str, source: str) -> None:
 def _not_a_mapping(data: Any, what: str, model: type[BaseModel]) -> str:
     needed = ", ".join(name for name, field in model.model_fields.items() if field.is_required())
     given = "the file is empty" if data is None else f"the file holds {shown(data)}"
-    return f"{given}; a {what} is a mapping with at least the keys {needed}"
+    article = "an" if what[0] in "aeiou" else "a"
+    return f"{given}; {article} {what} is a mapping with at least the keys {needed}"
 
 
 def _at_line(source: str, line: int, sentence: str) -> TableError:

@@ -142,8 +142,6 @@ def _complaint(details: ErrorDetails) -> str:
             return "has no value; write text after the colon"
         case "string_type":
             return f"must be text, not {given}; put it in quotes if it is meant as text"
-        case "string_unicode":
-            return "holds half of a character (a lone surrogate); delete it"
         case "enum" | "literal_error":
             return f"{given} is not allowed; allowed: {ctx['expected']}"
         case "union_tag_invalid":

@@ -7,6 +7,7 @@ and `false` are truth values, so `no`, `on` and `2026-11-30` stay words.
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -153,4 +154,6 @@ def _plain(text: str) -> Any:
         return _WORDS[text]
     if _WHOLE_NUMBER.fullmatch(text):
         return int(text)
-    return float(text) if _NUMBER.fullmatch(text) else text
+    if _NUMBER.fullmatch(text) and math.isfinite(number := float(text)):
+        return number
+    return text

@@ -19,11 +19,11 @@ LEVELS = [
     {"level": 2, "anchor": "It is neutral."},
     {"level": 3, "anchor": "It thanks the reader."},
 ]
-ORDINAL = {
+ORDINAL: dict[str, Any] = {
     "scale": {"kind": "ordinal", "levels": LEVELS, "accept_at": 2},
     "guidance": {"cannot_decide_when": "the output is cut off."},
 }
-PREFERENCE = {
+PREFERENCE: dict[str, Any] = {
     "scale": {"kind": "preference"},
     "guidance": {
         "prefer_when": "it names the fee.",

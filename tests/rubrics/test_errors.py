@@ -12,10 +12,12 @@ from rubrics.errors import (
     AdmissionError,
     AdmissionExpired,
     DeclarationError,
+    DifferentRecord,
     ExecutionError,
     JudgeCalibrationError,
     JudgeNotAdmitted,
     RecordError,
+    StoreError,
     TableError,
 )
 
@@ -48,6 +50,9 @@ def test_errors_carry_what_their_reader_needs() -> None:
     assert (TableError("no").line, TableError("no").field) == (None, None)
     assert ExecutionError("slow", retryable=True).retryable
     assert JudgeNotAdmitted("no", missing=("report",)).missing == ("report",)
+    assert DifferentRecord("taken", position=2).position == 2
+    assert DifferentRecord("taken").position is None
+    assert [StoreError("no").retryable, StoreError("no", retryable=True).retryable] == [False, True]
 
 
 def test_readers_are_kept_apart() -> None:

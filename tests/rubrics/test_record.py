@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ from rubrics.record import Key, Line, Name, OptionalText, Text, normalise_text, 
 ANY_TEXT = st.text(st.characters(min_codepoint=0, max_codepoint=0x10FFFF, categories=None) | st.just("\0"))
 
 
-def refused(kind: object, text: str) -> str:
+def refused(kind: Any, text: str) -> str:
     """Why the text is refused as that kind."""
     with pytest.raises(ValidationError) as caught:
         TypeAdapter(kind).validate_python(text)

@@ -36,7 +36,7 @@ def misfit(**changes: Any) -> tuple[tuple[str | int, ...], str]:
     return cause.at, str(cause)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(rubrics())
 def test_stored_rubric_is_the_same_rubric(made: Rubric) -> None:
     """Written as JSON with or without defaults and read back, it is equal and keeps its digest."""
@@ -46,7 +46,7 @@ def test_stored_rubric_is_the_same_rubric(made: Rubric) -> None:
         assert again.digest == made.digest
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(rubrics(), rubrics())
 def test_digest_is_equality(one: Rubric, other: Rubric) -> None:
     """Two rubrics have one digest exactly where they are equal."""
@@ -251,7 +251,7 @@ def test_example_s_evidence_is_declared_evidence(key: str) -> None:
     assert why.startswith(f"{key!r} is no evidence field of this rubric")
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=20, deadline=None, derandomize=True)
 @given(rubrics(), st.data())
 def test_every_example_reads_on_its_scale(made: Rubric, data: st.DataObject) -> None:
     """No valid rubric holds an example whose verdict its own scale cannot read."""
