@@ -101,9 +101,8 @@ def calibrate(*, session: Session, asked: Asked, at: datetime) -> Calibrated:
     new = sum(_record(session, asked, each, at) for each in examined)
     reports = [each.report for each in examined]
     examinations = tuple(_decided(session, asked, each, reports) for each in examined)
-    ranks, ties = ((), ())
-    if asked.ranked:
-        ranks, ties = rank(asked.criterion, {each.judge.name: each.cases for each in examined})
+    compared = {each.judge.name: each.cases for each in examined} if asked.ranked else {}
+    ranks, ties = rank(asked.criterion, compared)
     return Calibrated(Comparison(examinations=examinations, rank=ranks, ties=ties), new)
 
 
