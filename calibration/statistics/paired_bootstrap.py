@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +16,7 @@ from calibration.statistics.bootstrap import bootstrap_interval, distinct_vector
 from calibration.statistics.checks import require_number, require_open_share
 from calibration.values import Interval, Undefined
 
-MAX_EXACT_TASKS = 200
+MAX_EXACT_BYTES = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ def paired_bootstrap(
     count = float(values.size)
     found = bootstrap_interval(distinct, totals, lambda sums: sums[:, 0] / count, confidence=confidence)
     if isinstance(found, Undefined):
-        return found
+        raise AssertionError("a mean of at least one difference always exists")
     slack = 1e-9 * float(np.abs(values).max())
     at_most = int((totals[:, 0] <= slack).sum())
     at_least = int((totals[:, 0] >= -slack).sum())
@@ -71,10 +74,12 @@ def paired_bootstrap_exact(
 ) -> ExactBootstrap | Undefined:
     """The exact bootstrap distribution of the mean of few paired differences, by convolution.
 
-    Differences are read as the decimals that were written. Undefined without a task.
+    Differences are read as the fractions with a denominator up to 1,000 that they stand for, else as the
+    decimals that were written. Undefined without a task.
 
     Raises:
-        ValueError: for a difference that is not finite, more than 200 tasks, or a level outside (0, 1).
+        ValueError: for a difference that is not finite, a bad level, or differences so many and so fine that
+            the sums have too many values.
     """
     require_open_share(confidence, name="confidence")
     for value in differences:
@@ -82,43 +87,51 @@ def paired_bootstrap_exact(
     tasks = len(differences)
     if tasks == 0:
         return Undefined("no task")
-    if tasks > MAX_EXACT_TASKS:
-        raise ValueError(
-            f"{tasks} tasks; the exact distribution is for at most {MAX_EXACT_TASKS}: resample instead"
-        )
-    exact = [Fraction(repr(float(value))) for value in differences]
-    ways = _sums_of_draws(exact)
+    exact = [_simple(value) for value in differences]
+    sums = _sums_of_draws(exact)
+    at_most = sum(count for value, count in sums if value <= 0)
+    at_least = sum(count for value, count in sums if value >= 0)
     everything = tasks**tasks
-    at_most = sum(count for total, count in ways.items() if total <= 0)
-    at_least = sum(count for total, count in ways.items() if total >= 0)
     tail = (1 - Fraction(repr(float(confidence)))) / 2
     return ExactBootstrap(
         difference=float(sum(exact) / tasks),
         share_at_or_below_0=at_most / everything,
         p_value=min(1.0, 2 * min(at_most, at_least) / everything),
-        lower=float(_quantile(ways, tail * everything) / tasks),
-        upper=float(_quantile(ways, (1 - tail) * everything) / tasks),
+        lower=float(_quantile(sums, tail * everything) / tasks),
+        upper=float(_quantile(sums, (1 - tail) * everything) / tasks),
     )
 
 
-def _sums_of_draws(values: Sequence[Fraction]) -> dict[Fraction, int]:
-    """How many of the sequences of draws with replacement have each sum."""
-    ways = {Fraction(0): 1}
-    for _ in values:
-        following: dict[Fraction, int] = {}
-        for total, count in ways.items():
-            for value in values:
-                following[total + value] = following.get(total + value, 0) + count
-        ways = following
-    return ways
+def _simple(value: float) -> Fraction:
+    """The fraction that a float stands for: 0.3333333333333333 is 1/3, 0.15 is 3/20."""
+    written = Fraction(repr(float(value)))
+    simple = written.limit_denominator(1000)
+    return simple if abs(simple - written) <= Fraction(1, 10**12) else written
 
 
-def _quantile(ways: dict[Fraction, int], wanted: Fraction) -> Fraction:
+def _sums_of_draws(values: Sequence[Fraction]) -> list[tuple[Fraction, int]]:
+    """Each sum of as many draws with replacement, in order, and how many sequences of draws have it.
+
+    The numbers of sequences are the coefficients of a power of the polynomial whose exponents are the values;
+    all coefficients are packed into one integer, so that the power is one multiplication chain.
+    """
+    tasks = len(values)
+    unit = math.lcm(*(value.denominator for value in values))
+    whole = [int(value * unit) for value in values]
+    low = min(whole)
+    step = math.gcd(*(value - low for value in whole)) or 1
+    places = [(value - low) // step for value in whole]
+    width = (tasks**tasks).bit_length() // 8 + 1
+    terms = tasks * max(places) + 1
+    if terms * width > MAX_EXACT_BYTES:
+        raise ValueError(f"the sums of {tasks} such differences have {terms} values: resample instead")
+    packed = sum(count << (8 * width * place) for place, count in Counter(places).items())
+    digits = (packed**tasks).to_bytes(terms * width, "little")
+    counts = [int.from_bytes(digits[width * i : width * (i + 1)], "little") for i in range(terms)]
+    return [(Fraction(tasks * low + step * i, unit), count) for i, count in enumerate(counts) if count]
+
+
+def _quantile(sums: Sequence[tuple[Fraction, int]], wanted: Fraction) -> Fraction:
     """The smallest sum at which at least so many sequences lie at or below."""
-    seen = 0
-    ordered = sorted(ways)
-    for total in ordered:
-        seen += ways[total]
-        if seen >= wanted:
-            return total
-    return ordered[-1]
+    reached = accumulate(count for _, count in sums)
+    return next(value for (value, _), seen in zip(sums, reached, strict=True) if seen >= wanted)

@@ -108,7 +108,7 @@ def clusters(rounds: int) -> dict[str, Spread]:
 
 
 def agreement(rounds: int) -> dict[str, Spread]:
-    """Cohen's kappa of a million coded labels, and Krippendorff's alpha, beside the packages that have them."""
+    """Cohen's kappa of a million coded labels, and Krippendorff's alpha, beside their packages."""
     import krippendorff
     from sklearn.metrics import cohen_kappa_score
 
