@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from calibration.evidence import AlphaFigure, KappaFigure, RateFigure, UndefinedFigure
-from calibration.rendering.items import coefficient_words
-from calibration.rendering.numbers import coefficient_text, fixed, rate_text, whole
+from calibration.evidence import (
+    AlphaFigure,
+    AnswerAgreementFigure,
+    CalibrationReport,
+    KappaFigure,
+    PositionFigure,
+    RateFigure,
+    RepeatsFigure,
+    UndefinedFigure,
+)
+from calibration.rendering.items import coefficient_words, count_and_share
+from calibration.rendering.numbers import coefficient_text, fixed, p_text, percent, rate_text, whole
 from calibration.rendering.page import Fact
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.strip import Scale, Strip, fitting_scale, rate_strip
 from calibration.rendering.tables import Cell, judge_head
 from calibration.rendering.text import capital, named, visible
-from calibration.rendering.vocabulary import BLIND_WORDS, GRADE_WORDS, SOURCE_WORDS, measure_words, name_words
+from calibration.rendering.vocabulary import BLIND_WORDS, GRADE_WORDS, SOURCE_WORDS, name_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +109,9 @@ def _rater_facts(reading: Reading) -> tuple[Fact, ...]:
         "Without an agreed label",
         f"{whole(report.counts.reference_unresolved)}/{whole(report.table.all.total)}",
     )
+    drawn = _design_facts(report)
     if raters is None:
-        return (grade, unresolved, Fact("Raters", "none recorded"))
+        return (grade, unresolved, Fact("Raters", "none recorded"), *drawn)
     least, most = raters.raters_per_case_min, raters.raters_per_case_max
     agreement = raters.agreement
     agreed = (
@@ -130,6 +141,12 @@ def _rater_facts(reading: Reading) -> tuple[Fact, ...]:
     )
 
 
+def _design_facts(report: CalibrationReport) -> tuple[Fact, ...]:
+    """How the items were drawn and what that lets a figure describe, where it is known."""
+    said = (("How the answers were drawn", report.design), ("What figures may describe", report.claim))
+    return tuple(Fact(term, visible(text).replace("_", " ")) for term, text in said if text)
+
+
 def _alpha_words(alpha: AlphaFigure | UndefinedFigure) -> str:
     if isinstance(alpha, UndefinedFigure):
         return visible(alpha.undefined)
@@ -137,18 +154,75 @@ def _alpha_words(alpha: AlphaFigure | UndefinedFigure) -> str:
 
 
 def measure_tables(readings: Readings) -> tuple[FactTable, ...]:
-    """Position and repeats of each judge that has them."""
+    """Orders, repeats and the criterion's own answers, of each judge that has them."""
     tables = []
     for reading in readings.all:
-        for title, found in (("Position", reading.report.position), ("Repeats", reading.report.repeats)):
-            if found:
-                facts = tuple(Fact(measure_words(key), _measure(value)) for key, value in found.items())
-                tables.append(FactTable(f"{title}: {readings.name(reading)}", facts))
+        report, name = reading.report, readings.name(reading)
+        if report.position is not None:
+            tables.append(FactTable(f"Order of presentation: {name}", _position_facts(report.position)))
+        if report.repeats is not None:
+            tables.append(FactTable(f"Repeated runs: {name}", _repeat_facts(report.repeats)))
+        if report.answer_agreement is not None:
+            tables.append(
+                FactTable(f"The criterion's own answers: {name}", _answer_facts(report.answer_agreement))
+            )
     return tuple(tables)
 
 
-def _measure(value: float | int) -> str:
-    return whole(value) if isinstance(value, int) else fixed(value, 3)
+def _figure_words(figure: RateFigure) -> str:
+    return rate_text(figure.x, figure.n, lower=figure.lower, upper=figure.upper).text
+
+
+def _position_facts(position: PositionFigure) -> tuple[Fact, ...]:
+    cells, effect = position.cells, position.effect
+    places = f"{whole(cells.get('FF', 0))} first, {whole(cells.get('SS', 0))} second"
+    return (
+        Fact("Same content in both orders", _figure_words(position.consistency)),
+        Fact("Same place in both orders", _figure_words(position.conflict)),
+        Fact(
+            "of these the first place",
+            f"{_figure_words(position.first_preference)}, {p_text(position.p_value)}",
+        ),
+        Fact("First against second place", places),
+        Fact(
+            "Effect of the order", "none to measure" if effect is None else f"{fixed(effect * 100, 1)} points"
+        ),
+    )
+
+
+def _repeat_facts(repeats: RepeatsFigure) -> tuple[Fact, ...]:
+    alike = round(repeats.unanimous * repeats.items)
+    return (
+        Fact("All runs alike", count_and_share(alike, repeats.items)),
+        Fact(
+            "Pairs of runs of one answer alike", f"{percent(fixed(repeats.pairwise * 100, 1))}, no interval"
+        ),
+        Fact("Runs that give the most frequent verdict", percent(fixed(repeats.modal * 100, 1))),
+        Fact("Answers repeated", f"{whole(repeats.items)}; repeats never add to the failing answers"),
+    )
+
+
+def _answer_facts(found: AnswerAgreementFigure) -> tuple[Fact, ...]:
+    """Agreement on levels or preferences, and every pair of answers that was met."""
+    weights = "" if found.kappa_weights == "none" else f", {visible(found.kappa_weights)} weights"
+    kappa = "undefined" if found.kappa_decided is None else fixed(found.kappa_decided, 2)
+    columns = (*found.answers, "unknown")
+    pairs = (
+        Fact(f"Reference {named(answer)}, judge says", _row_words(columns, row))
+        for answer, row in zip(found.answers, found.counts, strict=True)
+    )
+    return (
+        Fact("Same answer, judge's unknowns differ", _figure_words(found.agreement)),
+        Fact("Same answer, decided only", _figure_words(found.agreement_decided)),
+        Fact(f"Kappa, decided only{weights}", kappa),
+        *pairs,
+    )
+
+
+def _row_words(columns: Sequence[str], row: Sequence[int]) -> str:
+    """How often the judge gave each answer, those it gave: 1: 12, 2: 3, unknown: 1."""
+    met = [f"{named(column)}: {whole(n)}" for column, n in zip(columns, row, strict=False) if n]
+    return ", ".join(met) or "nothing"
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,7 @@ def _first_screen(readings: Readings) -> dict[str, Any]:
     return {
         "scope": page.scope(readings),
         "constructed": readings.constructed,
+        "exploratory": any(reading.report.exploratory for reading in readings.all),
         "eyebrow": page.eyebrow(readings),
         "decision": decision_sentence(readings),
         "outcome_mark": page.MARKS[readings.only.outcome] if readings.only else "",

@@ -9,6 +9,7 @@ from calibration.evidence import (
     KappaFigure,
     PolicyItem,
     UndefinedFigure,
+    VerdictTable,
 )
 from calibration.rendering.numbers import (
     coefficient_text,
@@ -61,7 +62,7 @@ def _number(item: PolicyItem, number: float | int | str) -> str:
     return limit_text(number)
 
 
-def found_text(item: PolicyItem) -> str:
+def found_text(item: PolicyItem, report: CalibrationReport) -> str:
     """What was found: the count first, then the point and interval, or the one end that decides."""
     if item.kind is ItemKind.FAR:
         return _gate_text(item)
@@ -77,7 +78,33 @@ def found_text(item: PolicyItem) -> str:
         return _range(item, item.lower, item.upper)
     if item.name in _COEFFICIENTS or item.kind is ItemKind.AGREEMENT:
         return " ".join(part for part in coefficient_text(float(item.value), item.lower, item.upper) if part)
-    return percent(plain(round(float(item.value) * 100, 1)))
+    return _share_found(item, report)
+
+
+def _share_found(item: PolicyItem, report: CalibrationReport) -> str:
+    """A share that has no interval, with the count that it is made of."""
+    if item.name == "unresolved_reference":
+        return count_and_share(report.counts.reference_unresolved, report.table.all.total)
+    if item.name == "far_high_bound":
+        return count_and_share(*bound_counts(report.table, final=False)[1])
+    return percent(plain(round(float(item.value or 0) * 100, 1)))
+
+
+def bound_counts(table: VerdictTable, *, final: bool) -> tuple[tuple[int, int], tuple[int, int]]:
+    """(x, n) of the lowest and of the highest FAR as open verdicts and unresolved references turn out.
+
+    With `final` every final unknown may turn into an acceptance too (STATISTICS §1).
+    """
+    fail, unresolved = table.fail, table.unresolved
+    undecided = fail.open + (fail.final_unknown if final else 0)
+    against = unresolved.accepted + unresolved.open + (unresolved.final_unknown if final else 0)
+    low = fail.accepted, fail.total + unresolved.total - unresolved.accepted
+    return low, (fail.accepted + undecided + against, fail.total + against)
+
+
+def count_and_share(x: int, n: int) -> str:
+    """The count x/n and the share in whole percent, for what has no interval; without n only the count."""
+    return f"{whole(x)}/{whole(n)} {percent(share(x, n, 0))}" if n else f"{x}/{n}"
 
 
 def detail_words(item: PolicyItem) -> str:

@@ -64,6 +64,7 @@ _FIXED = {
     "unresolved_reference": "have the disputed answers adjudicated, then examine again",
     "far_high_bound": "have the disputed answers adjudicated, then examine again",
     "looks": "draw a fresh set: every look that the policy allows is used",
+    "exploratory": "fix the policy first, then draw a fresh set that did not shape the judge",
     "reference_source": "have people label the answers: labels by a model or code decide nothing",
 }
 

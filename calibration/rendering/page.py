@@ -234,5 +234,8 @@ def rank_note(readings: Readings, group: Sequence[Reading]) -> str:
 
 
 def warnings(readings: Readings) -> tuple[str, ...]:
-    """What a reader must know of how the cases were read, each once."""
-    return tuple(dict.fromkeys(visible(w) for reading in readings.all for w in reading.report.warnings))
+    """What a reader must know before believing a number, each once; first why a report cannot admit."""
+    exploratory = [r.report.exploratory for r in readings.all if r.report.exploratory]
+    said = [f"Exploratory, cannot admit: {visible(reason)}" for reason in exploratory]
+    said += [visible(warning) for reading in readings.all for warning in reading.report.warnings]
+    return tuple(dict.fromkeys(said))

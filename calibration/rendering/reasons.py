@@ -51,14 +51,17 @@ def bound_by(reading: Reading, who: str = "It") -> list[str]:
     if reading.decision is None:
         return ["No limit and no policy was named: the figures stand, nothing is decided."]
     items = reading.deciding
-    said = [_far_bound(reading, who) if i.kind is ItemKind.FAR else _item_bound(i, who) for i in items[:3]]
+    said = [
+        _far_bound(reading, who) if i.kind is ItemKind.FAR else _item_bound(i, reading, who)
+        for i in items[:3]
+    ]
     if len(items) > len(said):
         said.append(f"Further: {listed([name_words(item.name) for item in items[3:]])}.")
     return said
 
 
-def _item_bound(item: PolicyItem, who: str) -> str:
-    found = found_text(item)
+def _item_bound(item: PolicyItem, reading: Reading, who: str) -> str:
+    found = found_text(item, reading.report)
     stated = f"{name_words(item.name)}: {found}" if found else name_words(item.name)
     asked = f"; the policy asks for {limit_words(item)}" if item.limit is not None else ""
     why = f" ({detail_words(item)})" if item.detail and item.detail not in found else ""
@@ -247,7 +250,7 @@ def _short(reading: Reading) -> str:
         if reading.outcome is AdmissionOutcome.REJECT:
             return f"({whole(gate.x_best)}/{whole(gate.n_best)}, from {reading.gate_lower})"
         return f"({whole(gate.x)}/{whole(gate.n)}, up to {reading.gate_upper})"
-    return f"({name_words(item.name)} {found_text(item)})".replace(" )", ")")
+    return f"({name_words(item.name)} {found_text(item, reading.report)})".replace(" )", ")")
 
 
 def _unestablished(reading: Reading) -> tuple[str, ...]:

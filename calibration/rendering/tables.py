@@ -5,9 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from calibration.evidence import ItemStatus, KappaFigure, PolicyItem, RateFigure, VerdictRow, VerdictTable
-from calibration.rendering.items import coefficient_words, detail_words, found_text, kappa_words, limit_words
-from calibration.rendering.numbers import fixed, percent, rate_text, share, whole
+from calibration.evidence import (
+    BaselineFigure,
+    ItemStatus,
+    KappaFigure,
+    PolicyItem,
+    RateFigure,
+    VerdictRow,
+    VerdictTable,
+)
+from calibration.rendering.items import (
+    bound_counts,
+    coefficient_words,
+    count_and_share,
+    detail_words,
+    found_text,
+    kappa_words,
+    limit_words,
+)
+from calibration.rendering.numbers import fixed, rate_text, whole
 from calibration.rendering.page import MARKS, STATUS_MARKS
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.text import capital, named, visible
@@ -135,7 +151,7 @@ def _item_cell(item: PolicyItem | None, reading: Reading) -> Cell:
         return Cell("not applicable", look="muted")
     marked = item.status is not ItemStatus.PASS or item is reading.far_item
     return Cell(
-        found_text(item) or "nothing to compare",
+        found_text(item, reading.report) or "nothing to compare",
         mark=STATUS_MARKS[item.status] if marked else "",
         note=detail_words(item),
         look=STATUS_WORDS[item.status],
@@ -197,24 +213,8 @@ def _bounds_cell(table: VerdictTable, *, final: bool) -> Cell:
     low, high = bound_counts(table, final=final)
     if not high[1]:
         return Cell("no failing answer", look="muted")
-    return Cell(_count_rate(low) if low == high else f"{_count_rate(low)} to {_count_rate(high)}")
-
-
-def bound_counts(table: VerdictTable, *, final: bool) -> tuple[tuple[int, int], tuple[int, int]]:
-    """(x, n) of the lowest and of the highest FAR as open verdicts and unresolved references turn out.
-
-    With `final` every final unknown may turn into an acceptance too (STATISTICS §1).
-    """
-    fail, unresolved = table.fail, table.unresolved
-    undecided = fail.open + (fail.final_unknown if final else 0)
-    against = unresolved.accepted + unresolved.open + (unresolved.final_unknown if final else 0)
-    low = fail.accepted, fail.total + unresolved.total - unresolved.accepted
-    return low, (fail.accepted + undecided + against, fail.total + against)
-
-
-def _count_rate(count: tuple[int, int]) -> str:
-    x, n = count
-    return f"{whole(x)}/{whole(n)} {percent(share(x, n, 0))}"
+    least, most = count_and_share(*low), count_and_share(*high)
+    return Cell(least if low == high else f"{least} to {most}")
 
 
 def _gate_cell(reading: Reading) -> Cell:
@@ -231,10 +231,7 @@ def kappa_tables(readings: Readings) -> tuple[Table, ...]:
     tables = []
     for group in readings.groups:
         lines = [_kappa_line(reading) for reading in group]
-        lines += [
-            Line(named(b.name), "baseline", "", _kappa_cells(coefficient_words(b.kappa), b.kappa))
-            for b in group[0].report.baselines
-        ]
+        lines += [Line(named(b.name), "baseline", "", _baseline_cells(b)) for b in group[0].report.baselines]
         tables.append(Table(group[0].criterion, (), tuple(lines)))
     return tuple(tables)
 
@@ -252,6 +249,17 @@ def _kappa_line(reading: Reading) -> Line:
             Cell(f"{whole(margins.judge.accepted)}/{whole(margins.judge.n)}"),
             Cell(f"{whole(margins.reference.passing)}/{whole(margins.reference.n)}"),
         ),
+    )
+
+
+def _baseline_cells(baseline: BaselineFigure) -> tuple[Cell, ...]:
+    far, turned_away = baseline.far, baseline.non_acceptance_among_pass
+    n = far.n + turned_away.n
+    return (
+        *_kappa_cells(coefficient_words(baseline.kappa), baseline.kappa),
+        Cell("–", look="muted"),
+        Cell(f"{whole(far.x + turned_away.n - turned_away.x)}/{whole(n)}"),
+        Cell(f"{whole(turned_away.n)}/{whole(n)}"),
     )
 
 

@@ -63,6 +63,7 @@ NAMES = {
     "minimum_pass": "good answers",
     "minimum_cases": "answers in all",
     "decision": "decision",
+    "exploratory": "policy and set fixed beforehand",
 }
 
 
@@ -90,27 +91,6 @@ BLIND_WORDS = {
 }
 
 SOURCE_WORDS = {"human": "by people", "model": "by a model", "code": "by code"}
-
-MEASURE_WORDS = {
-    "pairs": "pairs",
-    "consistency": "same verdict in both orders",
-    "conflict_rate": "opposite verdicts in the two orders",
-    "conflict": "opposite verdicts in the two orders",
-    "first_preference": "prefers what stands first, among conflicts",
-    "first_preference_lower": "its lower end",
-    "first_preference_upper": "its upper end",
-    "position_effect": "effect of the order",
-    "effect": "effect of the order",
-    "p": "exact p",
-    "pairwise": "pairs of runs that agree",
-    "modal": "runs that give the most frequent verdict",
-    "unanimous": "answers on which all runs agree",
-}
-
-
-def measure_words(name: str) -> str:
-    """The words for a figure of position or repeats."""
-    return MEASURE_WORDS.get(name) or visible(name).replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)

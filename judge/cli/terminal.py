@@ -25,6 +25,7 @@ from calibration.rendering.explain import explanation
 from calibration.rendering.items import coefficient_words, detail_words, found_text, kappa_words, limit_words
 from calibration.rendering.next_step import next_step
 from calibration.rendering.numbers import NNBSP, rate_text
+from calibration.rendering.page import warnings as page_warnings
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.reasons import bound_by
 from calibration.rendering.sentences import headline
@@ -90,8 +91,8 @@ class _Page:
 
     def warnings(self) -> None:
         """What a reader must know of how the cases were read."""
-        for text in dict.fromkeys(w for reading in self.readings.all for w in reading.report.warnings):
-            self.paragraph(visible(text), lead=f"{self.glyphs.warning} ")
+        for text in page_warnings(self.readings):
+            self.paragraph(text, lead=f"{self.glyphs.warning} ")
 
     def group(self, group: Sequence[Reading]) -> None:
         """The judges of one criterion: the strip against the limit, then cost and agreement."""
@@ -212,7 +213,7 @@ class _Page:
         for reading in decided:
             who = "" if only else f"{self.readings.name(reading)}: "
             for item in _shown_items(reading):
-                self.paragraph(who + _item_words(item), lead=f"{self.status_mark(item.status)} ")
+                self.paragraph(who + _item_words(item, reading), lead=f"{self.status_mark(item.status)} ")
 
     def status_mark(self, status: ItemStatus) -> str:
         """The sign of a policy item."""
@@ -298,8 +299,8 @@ def _shown_items(reading: Reading) -> list[PolicyItem]:
     return [item for item in (*reading.deciding, *warnings) if item is not reading.far_item]
 
 
-def _item_words(item: PolicyItem) -> str:
-    found = found_text(item)
+def _item_words(item: PolicyItem, reading: Reading) -> str:
+    found = found_text(item, reading.report)
     detail = f" ({detail_words(item)})" if item.detail else ""
     said = f": {found}{detail}" if found else detail
     return f"{name_words(item.name)}{said}; asked: {limit_words(item)}"

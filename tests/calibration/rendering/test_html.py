@@ -17,10 +17,11 @@ from calibration.evidence import Comparison, Examination
 from calibration.labels import Blindness
 from calibration.policy import shipped_policy
 from calibration.rendering.html import render_html
+from calibration.rendering.items import bound_counts
 from calibration.rendering.numbers import NBSP, NNBSP
 from calibration.rendering.reading import Readings
 from calibration.rendering.sentences import headline
-from calibration.rendering.tables import bound_counts
+from calibration.report.supplement import AnswerTable, answer_agreement
 from rubrics.digest import short
 from tests.calibration.rendering import examples
 from tests.calibration.rendering.examples import Evidence, examine
@@ -136,7 +137,12 @@ def evil() -> Comparison:
             "baselines": tuple(
                 b.model_copy(update={"name": EVIL, "description": EVIL}) for b in found.report.baselines
             ),
-            "position": {EVIL: 3},
+            "answer_agreement": answer_agreement(
+                AnswerTable((EVIL, "b"), ((1, 2, 3), (0, 4, 0)), ordered=False)
+            ),
+            "design": EVIL,
+            "claim": EVIL,
+            "exploratory": EVIL,
         }
     )
     assert found.decision is not None
@@ -183,6 +189,8 @@ def test_every_denominator_is_on_the_page() -> None:
     for name in (*rates, "coverage", "abstention", "invalid", "open"):
         figure = getattr(report, name)
         assert f"{figure.x}/{figure.n}" in text, name
+    assert "Answers without an agreed label" in text
+    assert "6/256 2 %" in text
     gate = report.far_gate
     assert f"{gate.x}/{gate.n} up to" in text
     margins = report.margins
