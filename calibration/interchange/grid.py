@@ -154,16 +154,16 @@ def _regularity(text: str, delimiter: str, known: frozenset[str]) -> tuple[int, 
 
 def _delimited(text: str, *, name: str, delimiter: str) -> Grid:
     """The cells of CSV, TSV or semicolon text; quoted fields may hold line ends."""
+    grid = Grid(name, "delimited", [], text)
+    start = 1
     with _long_fields():
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        start = 1
-        grid: Grid | None = None
         try:
             for record in reader:
-                if record and grid is None:
-                    grid = Grid(name, "delimited", _header(record, name=name, line=start), text)
-                elif record and grid is not None:
+                if record and grid.columns:
                     _add_record(grid, record, start)
+                elif record:
+                    grid.columns = _header(record, name=name, line=start)
                 start = reader.line_num + 1
         except csv.Error as error:
             raise TableError(
@@ -171,8 +171,6 @@ def _delimited(text: str, *, name: str, delimiter: str) -> Grid:
                 'a quoted field ends with " before the next delimiter, and " inside it is doubled',
                 line=start,
             ) from error
-    if grid is None:  # only line ends that csv skips and str.strip() does not: kept for completeness
-        raise TableError(f"{name} has no header: a line with id, human_label, judge_label is needed")
     return grid
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from calibration.interchange.flat import FlatTable, parse_table
+from calibration.interchange.flat import FlatTable, parse_table, read_table
 from calibration.interchange.options import OnRepeat, ReadOptions
+from calibration.interchange.words import parse_map
 from calibration.labels import Blindness, LabelSource, ReferenceRule, UnresolvedReason
 from rubrics.errors import DeclarationError, TableError
 from rubrics.verdict import FAIL, PASS, Outcome, UnknownReason, Verdict, unknown
@@ -133,6 +135,32 @@ def test_a_refused_row_leaves_nothing_behind() -> None:
     found = table(JUDGED, "1,a,pass,pass", "1,b,fail,fail", "2,a,fail,fail", skip_bad=True)
     assert found.judges("overall") == ("a",)
     assert (found.rows, len(found.rejected)) == (2, 1)
+
+
+def test_nothing_left_after_skipping_is_still_refused() -> None:
+    """--skip-bad of a file in which every line is bad is no empty success."""
+    with pytest.raises(TableError, match="'judge_label' holds 'x'"):
+        table(BASE, "1,pass,x", "2,fail,x", skip_bad=True)
+
+
+def test_an_empty_criterion_is_refused() -> None:
+    """A criterion column that is empty in a row leaves open what the row is about."""
+    with pytest.raises(TableError, match="line 3: criterion is empty"):
+        table("criterion," + BASE, "a,1,pass,pass", ",2,pass,pass")
+
+
+def test_a_map_that_met_nothing_is_said() -> None:
+    """A mistyped --map is a warning."""
+    found = table(BASE, "1,pass,pass", maps=(parse_map("judge:nope=fail"),))
+    assert found.warnings == ("--map judge:nope=fail met no cell",)
+
+
+def test_a_table_is_read_from_a_path(tmp_path: Path) -> None:
+    """A path gives the same table as its bytes, under the path's name."""
+    path = tmp_path / "t.csv"
+    path.write_text(f"{BASE}\n1,pass,fail\n")
+    found = read_table(str(path))
+    assert (found.name, outcomes(found)) == (str(path), {"1": FAIL})
 
 
 # -- raters --------------------------------------------------------------------------------------

@@ -435,6 +435,9 @@ def test_the_html_page_is_written_and_only_a_report_is_replaced(tmp_path: Path) 
     assert run(*args, str(other), "--force").exit_code == 1
     assert other.read_text("utf-8").startswith("<!doctype html>")
     assert not list(tmp_path.glob(".*part"))
+    folder = run(*args, str(tmp_path))
+    assert folder.exit_code == 3
+    assert "is a directory" in folder.stderr
 
 
 def test_explain_adds_methods_and_denominators() -> None:

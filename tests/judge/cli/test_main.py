@@ -100,6 +100,19 @@ def test_an_unexpected_fault_is_one_sentence_unless_debug(monkeypatch: pytest.Mo
         assert "Traceback" in run(*args).stderr
 
 
+def test_what_the_system_refuses_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of the operating system is its own sentence with the path."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device", "out.html")
+
+    monkeypatch.setattr("judge.cli.examining.examine_table", full)
+    result = run("check", "x.csv", "--json")
+    assert result.exit_code == 3
+    assert result.stderr == "voirdire: No space left on device 'out.html'\n"
+    assert json.loads(result.stdout)["error"] == "os_error"
+
+
 def test_a_judge_that_is_not_admitted_is_exit_4(monkeypatch: pytest.MonkeyPatch) -> None:
     """The refusal to grade has its own exit code and names what is missing."""
 
