@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -19,11 +18,11 @@ from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import Any, NoReturn
 
+from calibration.interchange.json_values import BadJson, as_text, read_json
 from calibration.interchange.lines import shown
 from rubrics.errors import TableError
 
 DELIMITERS = {",": ",", ";": ";", "tab": "\t", "\t": "\t"}
-_LONE_SURROGATE_HINT = re.compile(r"\\u[dD][89a-fA-F]")
 _TRIED_RECORDS = 20
 _LABELS = frozenset({"pass", "fail"})
 
@@ -209,42 +208,6 @@ def _header(cells: list[str], *, name: str, line: int) -> list[str]:
     return names
 
 
-class _BadObject(ValueError):
-    """A JSON object that Python would read, and should not."""
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object, unless a key occurs twice: Python would keep the last without a word."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        key = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise _BadObject(f"the key {shown(key)} occurs more than once in one object")
-    return found
-
-
-# numbers stay as written: 007 of a CSV and 1e3 of a JSON file are ids, and NaN is a wrong word, not a float
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_int=str, parse_float=str, parse_constant=str)
-
-
-def _loads(text: str) -> Any:
-    """The JSON value of a text.
-
-    Raises:
-        _BadObject: not JSON, a key twice, nested too deeply, or half of a surrogate pair inside.
-    """
-    try:
-        value = _DECODER.decode(text)
-        if _LONE_SURROGATE_HINT.search(text):
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
-    except json.JSONDecodeError as error:
-        raise _BadObject(f"not JSON ({error.msg} at character {error.pos + 1})") from error
-    except UnicodeEncodeError as error:
-        raise _BadObject("an escape like \\ud800 is half of a character and no text") from error
-    except RecursionError as error:
-        raise _BadObject("nested too deeply") from error
-    return value
-
-
 def _json_lines(text: str, *, name: str) -> Grid:
     """The cells of one JSON object a line."""
     grid = Grid(name, "json lines", [], text)
@@ -253,8 +216,8 @@ def _json_lines(text: str, *, name: str) -> Grid:
         if not line.strip():
             continue
         try:
-            value = _loads(line.strip("\r\n\t "))
-        except _BadObject as error:
+            value = read_json(line.strip("\r\n\t "))
+        except BadJson as error:
             grid.bad.append(Rejected(number, f"{error}: each line holds one JSON object"))
             continue
         _add_object(grid, objects, value, number)
@@ -276,8 +239,8 @@ def _no_object(grid: Grid) -> NoReturn:
 def _json_array(text: str, *, name: str) -> Grid:
     """The cells of a JSON array of objects."""
     try:
-        elements = _loads(text.strip())
-    except _BadObject as error:
+        elements = read_json(text.strip())
+    except BadJson as error:
         raise TableError(
             f"{name}: {error}; a JSON array of objects, JSON Lines or CSV can be read"
         ) from error
@@ -296,7 +259,7 @@ def _add_object(grid: Grid, objects: list[dict[str, Any]], value: Any, place: in
         objects.append(value)
         grid.lines.append(place)
     else:
-        grid.bad.append(Rejected(place, f"{shown(_as_text(value))} where a JSON object is due"))
+        grid.bad.append(Rejected(place, f"{shown(as_text(value))} where a JSON object is due"))
 
 
 def _fill(grid: Grid, objects: list[dict[str, Any]]) -> Grid:
@@ -307,16 +270,7 @@ def _fill(grid: Grid, objects: list[dict[str, Any]]) -> Grid:
     keys = list(seen)
     grid.columns = _header(keys, name=grid.name, line=1)
     for one in objects:
-        cells = [value if type(value) is str else _as_text(value) for value in map(one.get, keys)]
+        cells = [value if type(value) is str else as_text(value) for value in map(one.get, keys)]
         cells.append("")
         grid.rows.append(cells)
     return grid
-
-
-def _as_text(value: Any) -> str:
-    """A JSON value as cell text: null is empty, true and false are words, the rest its JSON."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import codecs
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rubrics.errors import DeclarationError, TableError
@@ -39,8 +40,15 @@ def read_bytes(source: str) -> bytes:
     """
     if source == STDIN:
         return sys.stdin.buffer.read()
-    try:
+    with readable(source):
         return Path(source).read_bytes()
+
+
+@contextmanager
+def readable(source: str) -> Iterator[None]:
+    """A block that opens or reads a file; what the system refuses becomes a DeclarationError."""
+    try:
+        yield
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise DeclarationError(
@@ -54,13 +62,7 @@ def decode(data: bytes, *, name: str) -> str:
     Raises:
         TableError: the bytes are not UTF-8 text, or there is nothing but white space.
     """
-    for mark, encoding in _FOREIGN_MARKS:
-        if data.startswith(mark):
-            raise TableError(
-                f"{name} begins with a {encoding} byte order mark: only UTF-8 is read; "
-                f"save it as UTF-8, e.g. iconv -f {encoding} -t UTF-8"
-            )
-    body = data.removeprefix(_UTF8_BOM)
+    body = data[mark_length(data, name=name) :]
     if b"\0" in body:
         at = data.index(b"\0")
         raise TableError(
@@ -73,6 +75,21 @@ def decode(data: bytes, *, name: str) -> str:
     if not text.strip():
         raise TableError(f"{name} is empty: a header with id, human_label, judge_label and rows are needed")
     return text
+
+
+def mark_length(head: bytes, *, name: str) -> int:
+    """How many bytes of a byte order mark a file begins with: 0 or 3.
+
+    Raises:
+        TableError: the mark is that of another encoding.
+    """
+    for mark, encoding in _FOREIGN_MARKS:
+        if head.startswith(mark):
+            raise TableError(
+                f"{name} begins with a {encoding} byte order mark: only UTF-8 is read; "
+                f"save it as UTF-8, e.g. iconv -f {encoding} -t UTF-8"
+            )
+    return len(_UTF8_BOM) if head.startswith(_UTF8_BOM) else 0
 
 
 def _not_utf8(error: UnicodeDecodeError, *, name: str, skipped: int) -> TableError:

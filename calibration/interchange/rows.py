@@ -14,7 +14,7 @@ from rubrics.verdict import Outcome, Verdict
 DEFAULT_CRITERION: Final = "overall"
 DEFAULT_JUDGE: Final = "judge"
 DEFAULT_RATER: Final = "human"
-_BLIND_WORDS: Final = {
+BLIND_WORDS: Final = {
     "yes": Blindness.DECLARED,  # a file can only declare it: the rating app alone enforces
     "sheet": Blindness.DECLARED,
     "declared": Blindness.DECLARED,
@@ -22,7 +22,7 @@ _BLIND_WORDS: Final = {
     "unknown": Blindness.UNKNOWN,
     "": Blindness.UNKNOWN,
 }
-_SOURCE_WORDS: Final = {**{source.value: source for source in LabelSource}, "": LabelSource.HUMAN}
+SOURCE_WORDS: Final = {**{source.value: source for source in LabelSource}, "": LabelSource.HUMAN}
 _LABELS: Final = (
     (Part.HUMAN_LABEL, Side.HUMAN),
     (Part.JUDGE_LABEL, Side.JUDGE),
@@ -111,8 +111,8 @@ class RowReader:
             line,
             key,
             label,
-            self._word(cells, Part.BLIND, _BLIND_WORDS),
-            self._word(cells, Part.SOURCE, _SOURCE_WORDS),
+            self._word(cells, Part.BLIND, BLIND_WORDS),
+            self._word(cells, Part.SOURCE, SOURCE_WORDS),
             self._outcome(line, key, judge, cells),
             adjudicated if isinstance(adjudicated, Verdict) else None,
             cells[at[Part.NOTE]],
