@@ -225,6 +225,13 @@ def iter_labels(
         yield _stored(row)
 
 
+def rubrics_of_labels(*, session: Session, scope: Scope) -> tuple[str, ...]:
+    """Digests of the rubrics under which any item of the scope is labelled, sorted."""
+    table, item = table_of(AssessmentRow), table_of(ItemRow)
+    query = scope.applied(sa.select(table.c.rubric_digest).join_from(table, item)).distinct()
+    return tuple(sorted(session.connection().execute(query).scalars()))
+
+
 _READ = (
     *("digest", "criterion", "rater", "value", "reason", "failure_mode", "note_digest", "blind", "source"),
     *("repeat", "revision", "supersedes", "shown_at", "decided_at"),

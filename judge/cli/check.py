@@ -148,7 +148,8 @@ def check(
         typer.Option(
             metavar="PART=COLUMN",
             rich_help_panel=_READING,
-            help="Which column plays a part, e.g. human_label=gold; an empty COLUMN says none. Repeatable.",
+            help="Which column plays a part, e.g. human_label=gold; an empty COLUMN says none. Repeatable; "
+            "several judge_label columns are several judges.",
         ),
     ] = None,
     word: Annotated[

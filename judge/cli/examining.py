@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -83,8 +84,16 @@ def read_options(
         maps = tuple(parse_map(word) for word in words)
     except DeclarationError as error:
         raise typer.BadParameter(str(error), param_hint="--map") from error
+    parts = [_part(text) for text in columns]
+    judges = tuple(dict.fromkeys(column for part, column in parts if part == Part.JUDGE_LABEL))
+    several = judges if len(judges) > 1 else ()
+    settled = [(part, column) for part, column in parts if not (several and part == Part.JUDGE_LABEL)]
+    twice = [part for part, count in Counter(part for part, _ in settled).items() if count > 1]
+    if twice:
+        raise typer.BadParameter(f"{twice[0]} is given more than once", param_hint="--column")
     return ReadOptions(
-        columns=dict(_part(text) for text in columns),
+        columns=dict(settled),
+        judge_columns=several,
         maps=maps,
         null_as=UnknownReason(null_as),
         slices=tuple(dict.fromkeys(slices)),

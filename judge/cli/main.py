@@ -31,6 +31,12 @@ class Entry(NamedTuple):
 
 COMMANDS: Final[dict[str, Entry]] = {
     "check": Entry("judge.cli.check", "Examine a judge from a table of human and judge labels; no database."),
+    "set": Entry("judge.cli.sets", "Draw, freeze and show calibration sets."),
+    "calibrate": Entry("judge.cli.calibrate", "Report on judges from recorded labels and verdicts."),
+    "admit": Entry("judge.cli.admit", "Sign what a policy says of a judge."),
+    "decisions": Entry("judge.cli.decisions", "List, show and suspend signed decisions."),
+    "audit": Entry("judge.cli.audit", "Verify that no record was changed."),
+    "grade": Entry("judge.cli.grade", "Grade outputs with an admitted judge."),
 }
 
 
@@ -149,6 +155,17 @@ def _root(
     version: Annotated[  # noqa: ARG001 -- its callback acts
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
     ] = False,
+    db: Annotated[
+        str | None,
+        typer.Option(
+            "--db",
+            metavar="PATH|URL",
+            envvar="VOIRDIRE_DB",
+            show_envvar=True,
+            help="The evidence store: an SQLite file or a PostgreSQL address. "
+            "Default: ~/.local/share/voirdire/voirdire.db.",
+        ),
+    ] = None,
     debug: Annotated[  # noqa: ARG001 -- read from the raw command line, since it may stand anywhere
         bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")
     ] = False,
@@ -159,6 +176,7 @@ def _root(
 
     Exit codes: 0 admit, 1 reject, 2 insufficient evidence, 3 bad file or other failure, 64 usage.
     """
+    context.obj = db
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(ExitCode.USAGE)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judge.cli.errors import ExitCode
+from judge.cli.errors import ExitCode, tell
 from rubrics.errors import DeclarationError
 
 if TYPE_CHECKING:
@@ -88,3 +88,41 @@ def write_html(path: Path, page: str) -> None:
             f"cannot write --html {str(path)!r} ({error.strerror}): "
             "give a file in a folder that exists and may be written"
         ) from error
+
+
+def print_lines(lines: Sequence[str]) -> None:
+    """Write lines of words to stdout, wrapped at the width of the terminal; markup in them is text."""
+    shown = console()
+    for line in lines:
+        shown.print(line, markup=False, soft_wrap=False)
+
+
+def print_rows(head: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
+    """Write a plain table to stdout, or the sentence where there is nothing to list."""
+    if not rows:
+        print_lines([empty])
+        return
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for title in head:
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console().print(table)
+
+
+def show_report(shown: Examination | Comparison, *, as_json: bool, explain: bool, page: Path | None) -> None:
+    """Write a report as JSON or words to stdout, and as a page where a path is given."""
+    if page is not None:
+        from calibration.rendering import render_html
+
+        write_html(page, render_html(shown))
+    if as_json:
+        print_json(shown.to_json())
+    else:
+        print_words(shown, explain=explain)
+    if page is not None:
+        tell(f"Wrote {page}")

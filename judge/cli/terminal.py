@@ -25,7 +25,7 @@ from calibration.rendering.explain import explanation
 from calibration.rendering.items import coefficient_words, detail_words, found_text, kappa_words, limit_words
 from calibration.rendering.next_step import next_step
 from calibration.rendering.numbers import NNBSP, rate_text
-from calibration.rendering.page import warnings as page_warnings
+from calibration.rendering.page import rank_note, report_warnings
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.reasons import bound_by
 from calibration.rendering.sentences import headline
@@ -91,7 +91,7 @@ class _Page:
 
     def warnings(self) -> None:
         """What a reader must know of how the cases were read."""
-        for text in page_warnings(self.readings):
+        for text in report_warnings(self.readings):
             self.paragraph(text, lead=f"{self.glyphs.warning} ")
 
     def group(self, group: Sequence[Reading]) -> None:
@@ -106,6 +106,10 @@ class _Page:
         rows += [self.baseline_row(baseline, scale) for baseline in group[0].report.baselines]
         self.strips(rows, scale)
         self.costs(rows)
+        ranked = rank_note(self.readings, group, most=2)
+        if ranked:
+            self.blank()
+            self.paragraph(f"Rank, 1 the lowest: {ranked}")
 
     def outcome(self, reading: Reading) -> None:
         """The mark and the word, who was examined, and the sentences that bound it."""

@@ -1,0 +1,117 @@
+"""`voirdire admit`: sign what a policy says of a judge on a report."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+_EPILOG = """
+[bold]Example[/bold]
+
+voirdire admit --judge gpt --criterion resolves_request --set may --policy acceptance --sign "R. Ito" \
+--reason "Both slices read; the accepted failure was inspected."
+
+[bold]Exit codes[/bold]  0 admitted, 1 rejected, 2 insufficient evidence (each is recorded), 3 failure, 64 usage.
+"""
+
+
+@app.command(epilog=_EPILOG)
+def admit(
+    context: typer.Context,
+    judge: Annotated[str, typer.Option(help="The judge.")],
+    criterion: Annotated[str, typer.Option(help="Criterion of the rubric.")],
+    policy: Annotated[str, typer.Option(metavar="NAME", help="A recorded policy.")],
+    sign: Annotated[str, typer.Option(metavar="NAME", help="Who signs.")],
+    reason: Annotated[str, typer.Option(help="What was read and why it suffices.")],
+    set_ref: Annotated[str | None, typer.Option("--set", help="A frozen set.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="A dataset's convenience set.")] = None,
+    report: Annotated[
+        str | None, typer.Option(metavar="DIGEST", help="The report's set, by the digest of the report.")
+    ] = None,
+    rubric: Annotated[str | None, typer.Option(metavar="NAME[@V]")] = None,
+    role: Annotated[str, typer.Option(help="acceptance, review_trigger or diagnostic.")] = "acceptance",
+    population: Annotated[str, typer.Option(help="The outputs it is for.")] = "as calibrated",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the decision as JSON.")] = False,
+) -> None:
+    """Decide by the policy and sign the outcome, whatever it is; only an admission lets the judge grade.
+
+    The report is made anew from what is recorded: labels or verdicts added since then are a new look.
+    """
+    from calibration.calibrate import Asked
+    from calibration.calibrate import calibrate as run
+    from calibration.registry import Signature
+    from calibration.registry import sign as sign_decision
+    from calibration.store.decisions import DecisionScope
+    from calibration.store.judges import get_judge
+    from judge.cli.lookups import exploratory, recorded_policy, rubric_of_labels
+    from judge.cli.output import exit_code
+    from judge.cli.stores import actor, now, opened
+
+    at, who = now(), actor()
+    with opened(context) as store, store.write() as session:
+        evidence = _evidence(session, report, set_ref, dataset, who, at)
+        chosen, recorded_at = recorded_policy(session, name_or_file=policy, far_limit=None, actor=who, at=at)
+        published = rubric_of_labels(session, evidence, rubric)
+        found = get_judge(session=session, judge=judge)
+        asked = Asked(
+            evidence=evidence,
+            rubric=published,
+            criterion=criterion,
+            judges=(found,),
+            policy=chosen,
+            actor=who,
+            exploratory=exploratory(chosen, recorded_at, evidence),
+        )
+        (examination,) = run(session=session, asked=asked, at=at).comparison.examinations
+        if chosen is None or examination.decision is None:  # a policy was given, so both exist
+            raise typer.BadParameter("admit needs --policy")
+        stored = sign_decision(
+            session=session,
+            scope=DecisionScope(found.digest, published.digest, criterion, population, role),
+            report=examination.report,
+            decision=examination.decision,
+            policy=chosen,
+            signature=Signature(sign, reason),
+            at=at,
+        )
+    _print(stored, examination, as_json=as_json)
+    raise typer.Exit(exit_code([examination.decision.outcome]))
+
+
+def _evidence(
+    session: Any, report: str | None, set_ref: str | None, dataset: str | None, who: str, at: Any
+) -> Any:
+    """The set of the report, or the one that is named."""
+    from calibration.calibrate.evidence_set import open_set
+    from calibration.store.reports import get_report
+    from calibration.store.sets import get_set_by_digest
+    from judge.cli.lookups import evidence_of
+    from rubrics.errors import RecordError
+
+    if report is None:
+        return evidence_of(session, dataset=dataset, set_ref=set_ref, actor=who, at=at)
+    stored = get_report(session=session, digest_prefix=report.replace(" ", ""))
+    if stored.set_digest is None:
+        raise RecordError(f"report {report!r} is bound to no set; calibrate on a set or dataset")
+    return open_set(session=session, ref=get_set_by_digest(session=session, digest=stored.set_digest).ref)
+
+
+def _print(stored: Any, examination: Any, *, as_json: bool) -> None:
+    from judge.cli.decisions import decision_object
+    from judge.cli.output import print_json, print_lines, print_words
+    from rubrics.digest import short
+
+    if as_json:
+        print_json({**decision_object(stored), "report": examination.to_json()})
+        return
+    print_words(examination, explain=False)
+    until = f", valid until {stored.valid_until:%Y-%m-%d %H:%M} UTC" if stored.valid_until else ""
+    print_lines(
+        [
+            f"Signed by {stored.signer} (local, unverified): {stored.outcome}{until}. "
+            f"Decision {short(stored.hash)}.",
+        ]
+    )

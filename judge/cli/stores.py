@@ -1,0 +1,55 @@
+"""The evidence store of a command: opened where `--db` or VOIRDIRE_DB says, closed at the end."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from calibration.store.database import Store
+
+
+@contextmanager
+def opened(context: Any) -> Iterator[Store]:
+    """The store that the command line names, at the newest schema, with the shipped policies recorded."""
+    from calibration.policy import SHIPPED, shipped_policy
+    from calibration.store.reports import add_policy, list_policies
+    from calibration.store.schema import open_store
+
+    store = open_store(context.obj)
+    try:
+        with store.read() as session:
+            known = {policy.digest for policy in list_policies(session=session)}
+        missing = [p for p in map(shipped_policy, SHIPPED) if p.digest not in known]
+        if missing:
+            with store.write() as session:
+                for policy in missing:
+                    add_policy(
+                        session=session,
+                        digest=policy.digest,
+                        policy_name=policy.name,
+                        version=policy.version,
+                        content=policy.model_dump(mode="json", by_alias=True),
+                        actor="voirdire",
+                        at=now(),
+                    )
+        yield store
+    finally:
+        store.engine.dispose()
+
+
+def now() -> datetime:
+    """The moment of a command; the use cases take it as an argument."""
+    return datetime.now(UTC)
+
+
+def actor() -> str:
+    """Who runs the command, as the system says: named in the audit trail, never trusted as a signature."""
+    try:
+        return os.environ.get("VOIRDIRE_ACTOR") or getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
