@@ -213,4 +213,22 @@ def _ways(
                 for word, _ in _unknown(settled[part], [side], values, book)
             ]
             ways.append((*columns, *proposed_maps(words)))
-    return tuple(way for way in islice(ways, _MAX_COMMANDS) if way)
+    return tuple(
+        way for way in (*islice(ways, _MAX_COMMANDS), _every_judge(plan, candidates, values, book)) if way
+    )
+
+
+def _every_judge(
+    plan: Plan, candidates: dict[Part, tuple[str, ...]], values: ColumnValues, book: WordBook
+) -> tuple[str, ...]:
+    """Options that read each of several candidates as a judge of its own, where nothing else is open."""
+    judges = candidates.get(Part.JUDGE_LABEL, ())
+    if len(judges) < 2 or len(candidates) > 1 or Part.JUDGE in plan.columns:
+        return ()
+    words = [
+        (Side.JUDGE, word) for column in judges for word, _ in _unknown(column, [Side.JUDGE], values, book)
+    ]
+    human = plan.columns[Part.HUMAN_LABEL]
+    words += [(Side.HUMAN, word) for word, _ in _unknown(human, [Side.HUMAN], values, book)]
+    columns = [part for column in judges for part in ("--column", f"{Part.JUDGE_LABEL}={column}")]
+    return (*columns, *proposed_maps(dict.fromkeys(words)))

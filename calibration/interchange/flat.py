@@ -19,6 +19,7 @@ from calibration.interchange.lines import decode, display_name, read_bytes
 from calibration.interchange.options import ReadOptions
 from calibration.interchange.refusals import raise_first_problem
 from calibration.interchange.remarks import notes_of, warnings_of
+from calibration.interchange.wide import lengthen
 from calibration.interchange.words import WordBook
 from calibration.labels import Assessment, ReferenceLabel, ReferenceRule
 from calibration.reference import resolve
@@ -170,7 +171,8 @@ def parse_grid(data: bytes, *, name: str, options: ReadOptions) -> Grid:
     if options.delimiter is not None and options.delimiter not in DELIMITERS:
         raise DeclarationError(f"--delimiter {options.delimiter!r}: it is , or ; or tab")
     delimiter = DELIMITERS[options.delimiter] if options.delimiter else None
-    return read_grid(decode(data, name=name), name=name, delimiter=delimiter, known=KNOWN_NAMES)
+    grid = read_grid(decode(data, name=name), name=name, delimiter=delimiter, known=KNOWN_NAMES)
+    return lengthen(grid, options.judge_columns) if options.judge_columns else grid
 
 
 def _require_something(grid: Grid, plan: Plan, gathered: Gathered, problems: Sequence[Rejected]) -> None:

@@ -30,6 +30,8 @@ class ReadOptions:
 
     columns: Mapping[str, str] = field(default_factory=dict)
     """Part -> column; an empty column says that none plays the part."""
+    judge_columns: tuple[str, ...] = ()
+    """Two or more columns that each hold one judge's verdicts, the judge called by the column."""
     maps: tuple[WordMap, ...] = ()
     null_as: UnknownReason = UnknownReason.MISSING
     """What an empty verdict without a reason is: missing, abstained or invalid."""

@@ -8,7 +8,7 @@ from calibration.interchange.columns import plain_name
 from calibration.interchange.doctor import ColumnsUnclear
 from calibration.interchange.flat import FlatTable, diagnose, parse_table
 from calibration.interchange.options import ReadOptions
-from rubrics.errors import DeclarationError
+from rubrics.errors import DeclarationError, TableError
 
 
 def table(head: str, *lines: str, **columns: str) -> FlatTable:
@@ -137,6 +137,46 @@ def test_ids_are_proposed_by_content() -> None:
     """Where no name claims the id, a column of distinct filled values is proposed."""
     answer = unclear("question,human_label,judge_label", "a,pass,pass", "b,fail,fail").diagnosis
     assert answer.options == (("--column", "id=question"),)
+
+
+def test_several_judge_columns_may_be_several_judges() -> None:
+    """The doctor proposes each candidate alone and, where nothing else is open, all of them as judges."""
+    answer = unclear("id,human_label,gpt,claude", "1,pass,pass,1", "2,fail,fail,0").diagnosis
+    assert answer.options == (
+        ("--column", "judge_label=gpt"),
+        ("--column", "judge_label=claude", "--map", "judge:0=fail", "--map", "judge:1=pass"),
+        ("--column", "judge_label=gpt", "--column", "judge_label=claude",
+         "--map", "judge:0=fail", "--map", "judge:1=pass"),
+    )  # fmt: skip
+
+
+def wide(head: str, *lines: str, judges: tuple[str, ...]) -> FlatTable:
+    """A table with a column per judge."""
+    data = "\n".join([head, *lines]).encode()
+    return parse_table(data, name="t.csv", options=ReadOptions(judge_columns=judges))
+
+
+def test_a_wide_table_keeps_its_line_numbers() -> None:
+    """Both judges' rows stand on the line of the item; the rest of the line belongs to both."""
+    found = wide("id,human_label,a,b,group", "1,pass,pass,fail,x", "2,fail,,fail,x", judges=("a", "b"))
+    assert found.judges("overall") == ("a", "b")
+    cases = found.cases("overall", "a", found.references("overall"))
+    assert {c.cluster for c in cases} == {"group x"}
+    with pytest.raises(TableError, match=r"'judge_label' holds 'no' \(1, first on line 3\)"):
+        wide("id,human_label,a,b", "1,pass,pass,fail", "2,fail,pass,no", judges=("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("head", "judges", "said"),
+    [
+        ("id,human_label,a,b", ("a", "zz"), "no column 'zz'"),
+        ("id,human_label,judge,a", ("a", "human_label"), "of its own"),
+    ],
+)
+def test_wide_columns_that_cannot_be(head: str, judges: tuple[str, ...], said: str) -> None:
+    """A judge column that is not there, or a table that names its judges already."""
+    with pytest.raises(DeclarationError, match=said):
+        wide(head, "1,pass,x,pass", judges=judges)
 
 
 def test_a_table_that_can_be_read_has_no_problem() -> None:

@@ -248,6 +248,17 @@ def test_several_judges_are_all_examined_and_nobody_is_picked() -> None:
     assert code == 1
 
 
+def test_a_column_for_each_judge_is_as_good_as_a_row_for_each() -> None:
+    """A wide table gives the same decisions as the long one, each judge called by its column."""
+    wide = [{**row, "careful": row["judge_label"], "kind": "pass"} for row in none_of_fifty()]
+    table = [{k: v for k, v in row.items() if k != "judge_label"} for row in wide]
+    columns = ("--column", "judge_label=careful", "--column", "judge_label=kind")
+    code, found = examined(table, *columns)
+    long_code, long = examined(two_judges())
+    assert (code, [r["far"] for r in found["reports"]]) == (long_code, [r["far"] for r in long["reports"]])
+    assert [r["judge"] for r in found["reports"]] == ["careful", "kind"]
+
+
 def test_one_judge_can_be_asked_for() -> None:
     """--judge NAME gives the report of that judge alone."""
     code, report = examined(two_judges(), "--judge", "careful")

@@ -260,7 +260,7 @@ def test_each_proposed_command_reads_the_file(tmp_path: Path) -> None:
     path.write_text("item_id,human,alice,gpt4\n" + "".join(f"{n},pass,1,pass\n" for n in range(9)))
     result = run("check", str(path))
     proposed = [line.strip() for line in result.stderr.splitlines() if line.startswith("  voirdire check")]
-    assert len(proposed) == 2
+    assert len(proposed) == 3
     for command in proposed:
         assert run(*command.split()[1:]).exit_code == 0
 

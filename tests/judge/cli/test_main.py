@@ -56,6 +56,7 @@ def test_version() -> None:
         (("check", "x.csv", "--map", "pass"), "WORD=MEANING"),
         (("check", "x.csv", "--map", "yes=perhaps"), "WORD=MEANING"),
         (("check", "x.csv", "--column", "score=x"), "PART=COLUMN"),
+        (("check", "x.csv", "--column", "id=a", "--column", "id=b"), "given more than once"),
         (("check", "x.csv", "--delimiter", "#"), "--delimiter"),
         (("check", "x.csv", "--min-raters", "0"), "--min-raters"),
         (("check", "x.csv", "y.csv"), "y.csv"),
