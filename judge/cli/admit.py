@@ -14,7 +14,8 @@ _EPILOG = """
 voirdire admit --judge gpt --criterion resolves_request --set may --policy acceptance --sign "R. Ito" \
 --reason "Both slices read; the accepted failure was inspected."
 
-[bold]Exit codes[/bold]  0 admitted, 1 rejected, 2 insufficient evidence (each is recorded), 3 failure, 64 usage.
+[bold]Exit codes[/bold]  0 admitted, 1 rejected, 2 insufficient evidence (each is recorded), \
+3 failure, 64 usage.
 """
 
 

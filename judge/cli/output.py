@@ -117,7 +117,7 @@ def print_rows(head: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str
 def show_report(shown: Examination | Comparison, *, as_json: bool, explain: bool, page: Path | None) -> None:
     """Write a report as JSON or words to stdout, and as a page where a path is given."""
     if page is not None:
-        from calibration.rendering import render_html
+        from calibration.rendering.html import render_html
 
         write_html(page, render_html(shown))
     if as_json:
