@@ -29,6 +29,8 @@ from rubrics.problems import KeyPath
 from rubrics.record import shown
 
 MAX_DEPTH = 20
+MAX_VALUES = 10_000
+"""Values of one file; the largest rubric that ships has fewer than 200."""
 
 _WHOLE_NUMBER = re.compile(r"[-+]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
@@ -62,7 +64,7 @@ def read_yaml(text: str) -> tuple[Any, dict[KeyPath, int]]:
     """The value of the one document (None where there is none) and the line of each key and entry.
 
     Raises YamlRefused for a syntax error, a key given twice, a second document, an anchor, alias,
-    merge key, tag or directive, or nesting beyond MAX_DEPTH.
+    merge key, tag or directive, nesting beyond MAX_DEPTH, or more than MAX_VALUES values.
     """
     reader = _Reader(text)
     try:
@@ -86,6 +88,7 @@ def _hint(error: MarkedYAMLError) -> str:
 class _Reader:
     def __init__(self, text: str) -> None:
         self.lines: dict[KeyPath, int] = {}
+        self._values = 0
         self._ends = [found.start() for found in re.finditer("\n", text)]
         self._events: Iterator[Event] = YAML(typ="safe", pure=True).parse(text)
 
@@ -115,6 +118,9 @@ class _Reader:
             raise self._refusal(event, "anchors and aliases (&name, *name) are not read; write the text out")
         if getattr(event, "tag", None) is not None:
             raise self._refusal(event, "tags (!name) are not read; delete it")
+        self._values += 1
+        if self._values > MAX_VALUES:
+            raise self._refusal(event, f"more than {MAX_VALUES:,} values; is this the right file?")
         if len(at) > MAX_DEPTH:
             raise self._refusal(event, f"nested more than {MAX_DEPTH} deep; check the brackets")
         if isinstance(event, ScalarEvent):

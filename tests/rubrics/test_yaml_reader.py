@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rubrics.yaml_reader import MAX_DEPTH, YamlRefused, read_yaml
+from rubrics.yaml_reader import MAX_DEPTH, MAX_VALUES, YamlRefused, read_yaml
 
 
 def refusal(text: str) -> tuple[int, str]:
@@ -108,3 +108,13 @@ def test_deep_nesting_is_refused_before_it_is_built(opening: str) -> None:
     """A bomb of brackets ends at the limit; nesting up to the limit is read."""
     assert refusal(opening * 2_000)[1] == f"nested more than {MAX_DEPTH} deep; check the brackets"
     assert read_yaml("[" * MAX_DEPTH + "]" * MAX_DEPTH)[0] != []
+
+
+def test_endless_list_is_refused_before_it_is_built() -> None:
+    """Ten thousand values are read, one more is not, and the line says where that was."""
+    entries = MAX_VALUES - 1  # the list is a value too
+    assert len(read_yaml("- a\n" * entries)[0]) == entries
+    assert refusal("- a\n" * (entries + 5)) == (
+        MAX_VALUES,
+        "more than 10,000 values; is this the right file?",
+    )
