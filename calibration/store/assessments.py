@@ -122,6 +122,8 @@ class LabelEntry:
     """Digest of the label that this one corrects."""
     shown_at: datetime | None = None
     decided_at: datetime | None = None
+    fields: Mapping[str, Any] | None = None
+    """Further fields of an imported line, JSON; kept beside the note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,7 @@ def add_labels(
     common = {"rubric_digest": rubric_digest, "import_key": import_key, "recorded_at": in_utc(at)}
 
     def rows_of(batch: Sequence[LabelEntry]) -> list[dict[str, Any]]:
-        notes = [payload({"note": each.note}) if each.note else None for each in batch]
+        notes = [_note(each) for each in batch]
         put_payloads(session=session, payloads=[note for note in notes if note])
         refs = index.refs(each.item_id for each in batch)
         return [
@@ -225,6 +227,11 @@ def iter_labels(
         yield _stored(row)
 
 
+def label_digest(*, entry: LabelEntry, ref: ItemRef, rubric_digest: str, scale: str) -> str:
+    """The digest under which the label will be recorded: what a revision of it names."""
+    return str(_row(entry, ref, _note(entry), {"rubric_digest": rubric_digest, "scale": scale})["digest"])
+
+
 def rubrics_of_labels(*, session: Session, scope: Scope) -> tuple[str, ...]:
     """Digests of the rubrics under which any item of the scope is labelled, sorted."""
     table, item = table_of(AssessmentRow), table_of(ItemRow)
@@ -241,6 +248,12 @@ _READ = (
 def _stored(row: Mapping[str, Any]) -> StoredLabel:
     values = {**row, "blind": Blindness(row["blind"]), "source": LabelSource(row["source"])}
     return StoredLabel(answer=values.pop("value"), **values)
+
+
+def _note(entry: LabelEntry) -> Payload | None:
+    said = {"note": entry.note, "fields": dict(entry.fields or {})}
+    content = {key: each for key, each in said.items() if each}
+    return payload(content) if content else None
 
 
 def _row(entry: LabelEntry, ref: ItemRef, note: Payload | None, common: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +12,7 @@ import sqlalchemy as sa
 from sqlmodel import Session
 
 from calibration.store.chain import append_event, events
-from calibration.store.columns import Row, in_utc, one_of, row_key, text_column, time_column
+from calibration.store.columns import Row, in_utc, one_of, row_key, table_of, text_column, time_column
 from calibration.store.inserting import insert_one
 from calibration.store.text import content_digest, name, stored_json
 
@@ -42,6 +43,7 @@ def record_import(
     provenance: Mapping[str, Any],
     actor: str,
     at: datetime,
+    again: int = 0,
 ) -> str:
     """The key of the import, for the records that it brings; the same file again has the same key.
 
@@ -53,8 +55,10 @@ def record_import(
         provenance: file name, origin, licence, collector, options; JSON.
         actor: who imports.
         at: when.
+        again: how many imports of this file are recorded that may not be added to: a sealed import is closed,
+            and what a further one brings (lines that could not be joined before) has a key of its own.
     """
-    key = row_key("import", kind, dataset, file_digest)
+    key = row_key("import", kind, dataset, file_digest, *([again] if again else []))
     values = {
         "key": key,
         "kind": kind,
@@ -67,6 +71,32 @@ def record_import(
         what = {"import": key, "kind": kind, "dataset": dataset, "file": file_digest}
         append_event(session=session, stream=IMPORTS, kind="file.imported", actor=actor, payload=what, at=at)
     return key
+
+
+@dataclass(frozen=True, slots=True)
+class StoredImport:
+    """A recorded import."""
+
+    key: str
+    kind: str
+    dataset: str
+    file_digest: str
+    provenance: Mapping[str, Any]
+    recorded_at: datetime
+
+
+def list_imports(
+    *, session: Session, dataset: str | None = None, kind: str | None = None, file_digest: str | None = None
+) -> list[StoredImport]:
+    """The recorded imports, oldest first; those of a dataset, kind or file where given."""
+    table = table_of(ImportFileRow)
+    query = sa.select(table).order_by(table.c.recorded_at, table.c.key)
+    wanted = ((table.c.dataset, dataset), (table.c.kind, kind), (table.c.file_digest, file_digest))
+    for column, value in wanted:
+        if value is not None:
+            query = query.where(column == value)
+    rows = session.connection().execute(query).mappings()
+    return [StoredImport(**{**row, "provenance": json.loads(row["provenance"])}) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,6 +104,8 @@ class AdjudicationEntry:
     revision: int = 0
     supersedes: str | None = None
     decided_at: datetime | None = None
+    fields: Mapping[str, Any] | None = None
+    """Further fields of an imported line, JSON; kept beside the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +288,8 @@ def _reason(entry: AdjudicationEntry) -> Payload:
         raise DeclarationError(
             f"the adjudication of item {entry.item_id!r} has no reason; say what decided it"
         )
-    return payload({"reason": entry.reason})
+    fields = {"fields": dict(entry.fields)} if entry.fields else {}
+    return payload({"reason": entry.reason, **fields})
 
 
 def _adjudication(

@@ -103,6 +103,8 @@ class VerdictEntry:
     raw: str | None = None
     """The reply as it came."""
     rationale: str | None = None
+    fields: Mapping[str, Any] | None = None
+    """Further fields of an imported line, JSON; kept beside the reply."""
     reported_model: str | None = None
     """What the provider said had answered."""
     tokens_in: int | None = None
@@ -267,8 +269,8 @@ class _Runs:
 
 
 def _reply(entry: VerdictEntry) -> Payload | None:
-    said = {"raw": entry.raw, "rationale": entry.rationale}
-    content = {key: text for key, text in said.items() if text is not None}
+    said = {"raw": entry.raw, "rationale": entry.rationale, "fields": dict(entry.fields or {}) or None}
+    content = {key: each for key, each in said.items() if each is not None}
     return payload(content) if content else None
 
 
@@ -285,14 +287,14 @@ def _row(
         "repeat": entry.repeat,
         "value": entry.answer,
         "reason": entry.reason.value if entry.reason else None,
-        "detail": entry.detail,
+        "detail": name(entry.detail, "detail") if entry.detail else None,
         "reply_digest": reply.digest if reply else None,
         "reported_model": name(entry.reported_model, "reported model") if entry.reported_model else None,
         "tokens_in": entry.tokens_in,
         "tokens_out": entry.tokens_out,
         "cost_micros": entry.cost_micros,
         "latency_ms": entry.latency_ms,
-        "call_key": entry.call_key,
+        "call_key": name(entry.call_key, "call") if entry.call_key else None,
         "decided_at": entry.decided_at,
     }
     return {**values, "digest": row_digest(values, VERDICT_STATES)}
