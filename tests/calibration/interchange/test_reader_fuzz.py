@@ -85,7 +85,8 @@ def test_rows_of_words_in_any_combination(table: list[Row], on_repeat: OnRepeat,
 
 @FUZZ
 @given(
-    header=st.lists(NAMES, min_size=1, max_size=6), cells=st.lists(st.lists(WORDS, max_size=6), max_size=4)
+    header=st.lists(NAMES, min_size=1, max_size=6).filter(any),
+    cells=st.lists(st.lists(WORDS, max_size=6), max_size=4),
 )
 def test_any_header(header: list[str], cells: list[list[str]]) -> None:
     """Columns in any number, order and repetition; the doctor never fails on a grid."""
