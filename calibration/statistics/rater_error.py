@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from calibration.statistics.checks import require_open_share, require_share
 from calibration.values import Interval, Rate, Undefined
 
+ROUNDING = 1e-9
+"""A prevalence that differs from 0 or 1 by less is one of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class RaterErrors:
@@ -75,7 +78,7 @@ def far_given_rater_errors(
     if power <= 0:
         return Undefined("the raters' errors leave no information: detects_fail + passes_pass must exceed 1")
     prevalence = (labelled_fail_share - (1 - raters.passes_pass)) / power
-    if not 0 < prevalence < 1 or not 0 < labelled_fail_share < 1:
+    if not ROUNDING < prevalence < 1 - ROUNDING or not 0 < labelled_fail_share < 1:
         return Undefined("these rater errors cannot produce the share of cases labelled fail")
     truly_fail = prevalence * raters.detects_fail / labelled_fail_share
     truly_pass = (1 - prevalence) * raters.passes_pass / (1 - labelled_fail_share)
