@@ -1,0 +1,249 @@
+"""Figures: the form in which a number is stored and sent.
+
+A rate without a denominator keeps its x, n and interval [0, 1]; its estimate is null in JSON and the reason
+stands in the report's `not_assessed`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from calibration.evidence.cases import Frozen
+from calibration.values import Rate
+
+
+class RateFigure(Frozen):
+    """x of n with its Wilson interval."""
+
+    x: int
+    n: int
+    estimate: float | None
+    """x / n; null when n is 0."""
+    lower: float
+    upper: float
+    confidence: float
+    sided: int
+    method: str
+
+    @classmethod
+    def of(cls, rate: Rate) -> RateFigure:
+        """The record of a rate."""
+        interval = rate.interval
+        return cls(
+            x=rate.x,
+            n=rate.n,
+            estimate=rate.x / rate.n if rate.n else None,
+            lower=interval.lower,
+            upper=interval.upper,
+            confidence=interval.confidence,
+            sided=interval.sided,
+            method=interval.method,
+        )
+
+
+class FailureShareFigure(RateFigure):
+    """Failure among accepted, with the population that it describes."""
+
+    describes: Literal["calibration mix", "deployment"] = "calibration mix"
+
+
+class GateFigure(Frozen):
+    """The interval that a policy decides on: worst case above, best case below, clusters allowed for.
+
+    `x` of `n` is the worst case (open verdicts and unresolved references against the judge),
+    `x_best` of `n_best` the best case; `upper` belongs to the worst, `lower` to the best.
+    """
+
+    x: int
+    n: int
+    lower: float
+    upper: float
+    method: str
+    n_effective: float
+    """n of the worst case divided by the variance inflation of its clusters."""
+    icc: float | None
+    """Intracluster correlation used, the larger of the estimate and the planning value; null where no
+    cluster holds two cases, since nothing is then allowed for."""
+    clusters: int
+    """Distinct clusters that hold an item of the worst case's denominator."""
+    cases_per_cluster_max: int
+    confidence: float
+    sided: int
+    x_best: int
+    n_best: int
+    n_effective_best: float
+
+
+class Bounds(Frozen):
+    """A rate with every unknown resolved each way; null without a denominator."""
+
+    low: float | None
+    high: float | None
+
+
+class KappaFigure(Frozen):
+    """Cohen's kappa with what it must be read with."""
+
+    estimate: float
+    lower: float | None
+    """Null where one side is constant: kappa is 0 and no interval exists (see `degenerate`)."""
+    upper: float | None
+    po: float
+    pe: float
+    kappa_max: float | None
+    n: int
+    degenerate: bool
+    method: str
+
+
+class AlphaFigure(Frozen):
+    """Krippendorff's alpha of nominal labels, for any number of raters."""
+
+    estimate: float
+    lower: float | None
+    """Null where every resample gives the same value."""
+    upper: float | None
+    method: str
+
+
+class UndefinedFigure(Frozen):
+    """A figure that does not exist for this evidence."""
+
+    undefined: str
+
+
+class JudgeMargin(Frozen):
+    """How often the judge accepts, over the resolved references."""
+
+    accepted: int
+    not_accepted: int
+    n: int
+
+
+class ReferenceMargin(Frozen):
+    """How often the reference passes."""
+
+    passing: int = Field(alias="pass")
+    fail: int
+    n: int
+
+
+class Margins(Frozen):
+    """Both margins of the agreement table."""
+
+    judge: JudgeMargin
+    reference: ReferenceMargin
+
+
+class Counts(Frozen):
+    """The counts that scripts read first."""
+
+    reference_fail: int
+    reference_pass: int
+    reference_unresolved: int
+    accepted_among_fail: int
+    accepted_among_pass: int
+    rejected_among_fail: int
+    rejected_among_pass: int
+    abstained: int
+    invalid: int
+    inconsistent: int
+    pending: int
+    missing: int
+    error: int
+    clusters: int
+    clusters_fail: int
+
+
+class NotAssessed(Frozen):
+    """A figure that nobody could compute from this evidence, and why."""
+
+    name: str
+    reason: str
+
+
+class SliceFigure(Frozen):
+    """FAR and cost of one slice; `far_gate` is what the slice guard reads."""
+
+    slice: str
+    value: str
+    far: RateFigure
+    far_gate: GateFigure
+    non_acceptance_among_pass: RateFigure
+
+
+class BaselineFigure(Frozen):
+    """A trivial judge on the same items, for comparison; never a candidate."""
+
+    name: str
+    description: str
+    far: RateFigure
+    non_acceptance_among_pass: RateFigure
+    kappa: KappaFigure | UndefinedFigure
+
+
+class RaterFigure(Frozen):
+    """How the reference came to be."""
+
+    raters: int
+    """Distinct raters."""
+    raters_per_case_min: int
+    raters_per_case_max: int
+    agreement: RateFigure | UndefinedFigure
+    """Items on which all raters said the same, over items with at least two raters."""
+    kappa: KappaFigure | UndefinedFigure
+    """Of exactly two raters, over pass, fail and cannot-decide."""
+    alpha: AlphaFigure | UndefinedFigure
+    """Of any number of raters, over the same three."""
+    adjudicated: int
+    """Resolved references that rest on an adjudication."""
+    blind: dict[str, int]
+    """Assessments by blindness as recorded."""
+    sources: dict[str, int]
+    """Assessments by who made them: human, model, code."""
+
+
+class PositionFigure(Frozen):
+    """What asking in both orders shows, over every item asked in both; unknowns stay in the denominator."""
+
+    cells: dict[str, int]
+    """AA, BB, TT: the same content in both orders; FF, SS: the first or second place twice; X: the rest."""
+    consistency: RateFigure
+    """Same content in both orders."""
+    conflict: RateFigure
+    """The same place in both orders, whatever stands there."""
+    first_preference: RateFigure
+    """First place among the conflicts."""
+    effect: float | None
+    """(FF - SS) / items, in [-1, 1]."""
+    p_value: float
+    """Exact, of first against second among the conflicts."""
+
+
+class RepeatsFigure(Frozen):
+    """How alike the verdicts of repeated items are; each in [0, 1]. Repeats never add to n."""
+
+    items: int
+    pairwise: float
+    """Two repeats of an item agree."""
+    modal: float
+    """Share of an item's most frequent verdict."""
+    unanimous: float
+    """Items on which all repeats agree."""
+
+
+class AnswerAgreementFigure(Frozen):
+    """Agreement on the criterion's own answers (levels, preferences), before they become pass or fail."""
+
+    answers: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    """Reference answers by judge answers, the judge's unknowns last."""
+    agreement: RateFigure
+    """Same answer over every item with a reference answer; an unknown of the judge differs."""
+    agreement_decided: RateFigure
+    """Same answer over the items that the judge answered."""
+    kappa_decided: float | None
+    kappa_weights: str
+    """none, or quadratic for levels."""

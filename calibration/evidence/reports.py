@@ -1,0 +1,109 @@
+"""The calibration report: everything that is known about one judge under one criterion on one set of cases."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from calibration.evidence.cases import Frozen, VerdictTable
+from calibration.evidence.figures import (
+    AnswerAgreementFigure,
+    BaselineFigure,
+    Bounds,
+    Counts,
+    FailureShareFigure,
+    GateFigure,
+    KappaFigure,
+    Margins,
+    NotAssessed,
+    PositionFigure,
+    RateFigure,
+    RaterFigure,
+    RepeatsFigure,
+    SliceFigure,
+    UndefinedFigure,
+)
+
+REPORT_SCHEMA = "voirdire.report/1"
+
+
+class EvidenceGrade(StrEnum):
+    """How the labels came to be, from the weakest ground to the strongest."""
+
+    UNKNOWN = "unknown"
+    CONSTRUCTED = "constructed"
+    MODEL = "model"
+    ONE_RATER = "one_rater"
+    SEVERAL = "several"
+    ADJUDICATED = "adjudicated"
+    PRODUCTION_OUTCOME = "production_outcome"
+
+
+class ReportScope(Frozen):
+    """What was examined on what."""
+
+    judge: str
+    rubric: str | None = None
+    criterion: str
+    dataset: str | None = None
+    set: str | None = None
+    run: str | None = None
+
+
+class CalibrationReport(Frozen):
+    """Everything known about one judge under one criterion on one set of cases (ARCHITECTURE §7)."""
+
+    schema_: str = Field(default=REPORT_SCHEMA, alias="schema")
+    report: str
+    """Digest of the inputs, the gate's settings and the numbers."""
+    inputs: str
+    """Digest of the cases alone, whatever their order."""
+    judge: str
+    rubric: str | None
+    criterion: str
+    dataset: str | None
+    set: str | None
+    run: str | None
+    policy: str | None
+    """name@version and digest of the policy whose gate settings were used."""
+    evidence_grade: EvidenceGrade
+    constructed: bool
+    """True where the items or labels were written for demonstration; stamped on every page."""
+    warnings: tuple[str, ...]
+    not_assessed: tuple[NotAssessed, ...]
+    not_established: tuple[str, ...]
+    """Claims that a reader might take from the figures and that they do not carry."""
+    counts: Counts
+    table: VerdictTable
+    far: RateFigure
+    far_gate: GateFigure
+    far_decided: RateFigure
+    far_bounds: Bounds
+    far_bounds_all_unknown: Bounds
+    frr: RateFigure
+    non_acceptance_among_pass: RateFigure
+    failure_among_accepted: FailureShareFigure
+    kappa: KappaFigure | UndefinedFigure
+    kappa_decided: KappaFigure | UndefinedFigure
+    disagreement: RateFigure
+    wrong_side: RateFigure | None
+    margins: Margins
+    coverage: RateFigure
+    abstention: RateFigure
+    invalid: RateFigure
+    open: RateFigure
+    guard_gates: dict[str, GateFigure]
+    """The gate's interval for the guards that are rates."""
+    position: PositionFigure | None
+    repeats: RepeatsFigure | None
+    answer_agreement: AnswerAgreementFigure | None = None
+    design: str | None = None
+    """How the items were drawn; null for a table that does not say."""
+    claim: str | None = None
+    """What a figure on this set may be said to describe."""
+    exploratory: str | None = None
+    """Why the report cannot admit, whatever its numbers; null where it may."""
+    raters: RaterFigure | None
+    slices: tuple[SliceFigure, ...]
+    baselines: tuple[BaselineFigure, ...]
