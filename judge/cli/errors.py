@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
 from enum import IntEnum
@@ -78,10 +80,16 @@ def _kind(error: Exception) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
 
 
-def tell(message: str) -> None:
-    """Write one line for a person to stderr; whatever cannot be encoded is escaped."""
+def tell(message: str, *, wrapped: bool = True) -> None:
+    """Write one sentence for a person to stderr; whatever cannot be encoded is escaped.
+
+    A terminal gets it wrapped at words, unless it is a command to be copied; a pipe gets one line.
+    """
     encoding = sys.stderr.encoding or "ascii"
     line = message.encode(encoding, "backslashreplace").decode(encoding)
+    if wrapped and sys.stderr.isatty():
+        width = max(40, shutil.get_terminal_size().columns)
+        line = textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
     sys.stderr.write(line + "\n")
 
 
@@ -95,6 +103,6 @@ def show(error: Exception, argv: Sequence[str], *, as_json: bool) -> None:
     else:
         tell(f"voirdire: {sentence(error)}")
         for way in ways_out(error, argv):
-            tell(f"  try: {way}")
+            tell(f"  try: {way}", wrapped=False)
     if as_json:
         sys.stdout.write(json.dumps(error_object(error, argv)) + "\n")

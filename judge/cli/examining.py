@@ -26,11 +26,13 @@ from calibration.report import build_report, rank
 from judge.cli.doctor import diagnosis_object, print_diagnosis
 from judge.cli.errors import ExitCode, tell
 from judge.cli.output import exit_code, print_json, print_words, require_replaceable, write_html
+from judge.cli.progress import waiting
 from rubrics.errors import DeclarationError
 from rubrics.verdict import UnknownReason
 
 ALL = "all"
 _TOLD_LINES = 10
+_QUICK_BYTES = 500_000  # read and examined in about a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +130,9 @@ def examine_table(file: str, options: ReadOptions, wanted: Wanted, *, doctor: bo
     data, name = read_bytes(file), display_name(file)
     if doctor:
         return _doctor(data, name, options, as_json=wanted.as_json, file=file)
-    table = parse_table(data, name=name, options=options)
-    found = _examine(table, wanted, policy)
+    with waiting(f"Examining {len(data) / 1e6:.0f} MB", long=len(data) > _QUICK_BYTES):
+        table = parse_table(data, name=name, options=options)
+        found = _examine(table, wanted, policy)
     _tell_rejected(file, table)
     only = found.examinations[0] if len(found.examinations) == 1 and not wanted.several else None
     shown = only or found
