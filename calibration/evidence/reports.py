@@ -1,4 +1,4 @@
-"""The calibration report: everything that is known about one judge under one criterion on one set of cases."""
+"""The calibration report: all that is known about one judge under one criterion on one set of cases."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +120,7 @@ def show_report(shown: Examination | Comparison, *, as_json: bool, explain: bool
     if page is not None:
         from calibration.rendering.html import render_html
 
-        write_html(page, render_html(shown))
+        write_html(page, render_html(shown, made_at=datetime.now(UTC)))
     if as_json:
         print_json(shown.to_json())
     else:
