@@ -176,8 +176,9 @@ def _evidence(readings: Readings) -> Entries:
         yield (
             "rank",
             "Rank",
-            "The places that a judge may hold: 1 is the lowest FAR. Two judges tie unless McNemar's exact "
-            "test on the shared failing answers separates them (p adjusted by Holm over all pairs).",
+            "The places that a judge may hold: 1 is the lowest FAR. Two judges tie unless an exact test "
+            "on the failing answers that both judged separates them: the two are swapped within whole "
+            "prompts (McNemar's test where each prompt has one answer), p adjusted by Holm over all pairs.",
         )
     if any(r.report.slices for r in readings.all):
         yield (

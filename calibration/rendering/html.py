@@ -68,7 +68,7 @@ def _first_screen(readings: Readings) -> dict[str, Any]:
         "rule": page.rule_sentence(readings),
         "ledger": page.ledger(readings),
         "facts": page.facts(readings),
-        "warnings": page.warnings(readings),
+        "warnings": page.report_warnings(readings),
         "reasons": reasons(readings),
         "next_step": next_step(readings.comparison),
         "pictures": page.pictures(readings),

@@ -113,7 +113,9 @@ def detail_words(item: PolicyItem) -> str:
     if item.name != "blind":
         return detail
     parts = [part.partition(" ") for part in detail.split(", ")]
-    return ", ".join(f"{number} {BLIND_WORDS.get(word, word)}" for number, _, word in parts)
+    counts = [whole(int(number)) if number.isdigit() else number for number, _, _ in parts]
+    words = [BLIND_WORDS.get(word, word) for _, _, word in parts]
+    return ", ".join(f"{number} {word}".strip() for number, word in zip(counts, words, strict=True))
 
 
 def _range(item: PolicyItem, lower: float, upper: float) -> str:

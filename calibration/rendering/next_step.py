@@ -76,19 +76,12 @@ def _to_collect(reading: Reading, item: PolicyItem) -> str:
     if item.name == "informative":
         return _to_be_informative(reading)
     if item.name == "rater_kappa" and item.value is None:
-        return _to_settle_raters(reading, item)
+        return _TWO_RATERS
     if item.name in _COUNTED and isinstance(item.limit, int | float) and isinstance(item.value, int | float):
         more = counted(int(item.limit - item.value), f"more {_COUNTED[item.name]}", _plural(item.name))
         return f"collect {more}; the policy asks for {whole(int(item.limit))}"
     why = detail_words(item) or "the policy asks for more"
     return _FIXED.get(item.name, f"look into {name_words(item.name)}: {why}")
-
-
-def _to_settle_raters(reading: Reading, item: PolicyItem) -> str:
-    raters = reading.report.raters
-    if raters is None or raters.raters_per_case_min < 2:
-        return _TWO_RATERS
-    return f"settle how well the raters agree: {detail_words(item)}"
 
 
 def _plural(name: str) -> str:

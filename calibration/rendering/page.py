@@ -210,8 +210,8 @@ def _baseline_row(baseline: BaselineFigure, scale: Scale, *, opens: bool) -> Row
     )
 
 
-def rank_note(readings: Readings, group: Sequence[Reading]) -> str:
-    """The places that each judge may hold, and who is not told apart; empty for one judge."""
+def rank_note(readings: Readings, group: Sequence[Reading], *, most: int = 6) -> str:
+    """The places that each judge may hold, and who is not told apart (at most so many pairs); or empty."""
     criterion = group[0].report.criterion
     ranks = [r for r in readings.comparison.rank if r.criterion == criterion]
     if not ranks:
@@ -222,18 +222,19 @@ def rank_note(readings: Readings, group: Sequence[Reading]) -> str:
     ]
     ties = [t for t in readings.comparison.ties if t.criterion == criterion]
     said = f"{', '.join(places)}."
-    for tie in ties[:_LEDGER_MOST]:
+    for tie in ties[:most]:
         pair = f"{named(tie.judges[0])} and {named(tie.judges[1])}"
         said += (
             f" {pair} tie: {whole(tie.only_first)} against {whole(tie.only_second)} of "
             f"{whole(tie.shared_failures)} accepted by one only, {p_text(tie.p_value)}."
         )
-    if len(ties) > _LEDGER_MOST:
-        said += " " + sentence(f"{number_word(len(ties) - _LEDGER_MOST)} more pairs tie")
+    if len(ties) > most:
+        beyond = len(ties) - most
+        said += " " + sentence(f"{number_word(beyond)} more {'pair ties' if beyond == 1 else 'pairs tie'}")
     return said
 
 
-def warnings(readings: Readings) -> tuple[str, ...]:
+def report_warnings(readings: Readings) -> tuple[str, ...]:
     """What a reader must know before believing a number, each once; first why a report cannot admit."""
     exploratory = [r.report.exploratory for r in readings.all if r.report.exploratory]
     said = [f"Exploratory, cannot admit: {visible(reason)}" for reason in exploratory]

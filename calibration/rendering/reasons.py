@@ -201,7 +201,7 @@ def _insufficient_change(reading: Reading) -> list[str]:
         alone = f"The {counted(missing, 'missing verdict')} on failing answers: they alone may decide it."
         said.append(alone if missing else sentence(more_failures(reading)))
     elif binding is not None and binding.limit is not None:
-        said.append(sentence(f"{name_words(binding.name)} at {limit_words(binding)}"))
+        said.append(sentence(f"{name_words(binding.name)}: {limit_words(binding)}"))
     looks = reading.decision.looks if reading.decision else None
     if looks is not None and looks.used >= looks.allowed:
         said.append(

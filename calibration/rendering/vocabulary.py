@@ -45,7 +45,7 @@ NAMES = {
     "kappa": "kappa with people",
     "kappa_decided": "kappa (decided answers only)",
     "kappa_vs_reference": "kappa with people",
-    "rater_kappa": "kappa between raters",
+    "rater_kappa": "agreement between raters (kappa, alpha)",
     "far_high_bound": "false acceptance if every open answer counts against it",
     "far_decided": "false acceptance (decided only)",
     "wrong_side": "wrong side of a pair",

@@ -292,6 +292,26 @@ def test_rows_are_sorted_by_outcome_not_by_estimate() -> None:
     assert [o.value for o in outcomes if o] == ["admit"] * 2 + ["insufficient_evidence"] * 2 + ["reject"] * 7
 
 
+def test_many_ties_are_counted() -> None:
+    """Six pairs are named, the rest is a number."""
+    shown = examples.eleven_judges()
+    tie = shown.ties[0]
+    seven = page(shown.model_copy(update={"ties": (tie,) * 7})).text
+    assert seven.count("JudgeLM and Llama-13B tie") == 6
+    assert "One more pair ties." in seven
+    assert "Two more pairs tie." in page(shown.model_copy(update={"ties": (tie,) * 8})).text
+
+
+def test_rate_that_only_one_judge_has_is_not_assessed_for_the_other() -> None:
+    """Side by side, a pairwise rate stands only where there is one."""
+    one, other = examples.rejected(), examples.admitted()
+    pair = one.report.model_copy(update={"wrong_side": one.report.far})
+    shown = Comparison(examinations=(Examination(report=pair, decision=one.decision), other))
+    assert re.search(
+        r"Wrong side of a pair.{0,90}16/80 20 %.{0,20}not assessed|not assessed.{0,40}16/80", page(shown).text
+    )
+
+
 def test_comparison_without_examination_is_refused() -> None:
     """There is no page of nothing."""
     with pytest.raises(ValueError, match="nothing to show"):

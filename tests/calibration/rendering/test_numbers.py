@@ -153,3 +153,9 @@ def test_coefficient_carries_the_decimals_of_its_interval(
 def test_p_is_short(p: float, words: str) -> None:
     """A p-value has no leading zero and never claims more than three decimals."""
     assert p_text(p) == words
+
+
+def test_interval_without_width_carries_one_decimal() -> None:
+    """No width says nothing of the decimals: one is shown, or the least asked for."""
+    assert interval_decimals(10.0, 10.0) == 1
+    assert interval_decimals(0.1, 0.1, least=2) == 2
