@@ -188,8 +188,7 @@ def _position_note(reading: Reading) -> str:
     if gate.x != gate.x_best:
         said.append(f"worst case {whole(gate.x)}/{whole(gate.n)}, up to {reading.gate_upper}")
     if reading.clustered:
-        worth = counted(int(gate.n_effective), "independent answer")
-        said.append(f"{counted(gate.clusters, 'prompt')}, worth about {worth}")
+        said.append(counted(gate.clusters, "prompt"))
     return "; ".join(said)
 
 

@@ -220,26 +220,36 @@ def _by_outcome(readings: Readings) -> tuple[list[str], list[str]]:
             shown = listed([f"{readings.name(r)} {_short(r)}" for r in group], most=MANY)
             bound.append(sentence(f"{word}: {shown}"))
             change.append(_change_of(readings, outcome, group))
-    return bound, change
+    return bound, [text for text in change if text]
 
 
 def _change_of(readings: Readings, outcome: AdmissionOutcome, group: Sequence[Reading]) -> str:
     if outcome is AdmissionOutcome.REJECT:
         return "Rejected: only another judge or prompt, on answers that did not shape it."
     if outcome is AdmissionOutcome.INSUFFICIENT:
-        needs = listed([f"{readings.name(r)} {_short_need(r)}" for r in group], most=MANY)
-        return sentence(f"Insufficient evidence, failing answers still needed: {needs}")
+        return _needs_of(readings, group)
     weakest = min(group, key=lambda r: _to_flip(r, r.limit)[0] if r.limit and r.report.far_gate.n else 0)
     return f"Admitted: the first to fall is {readings.name(weakest)}. {_flip(weakest)}"
 
 
-def _short_need(reading: Reading) -> str:
-    """How many more failing answers, or what else is missing."""
-    needed = reading.decision.more_failures_needed if reading.decision else None
-    if reading.binding is None or reading.binding.kind is not ItemKind.FAR or not needed or not needed.clean:
-        return f"({name_words(reading.binding.name)})" if reading.binding else ""
-    rate = needed.at_observed_rate
-    return f"({whole(needed.clean)} clean" + (f", about {whole(rate)} at its rate)" if rate else ")")
+def _needs_of(readings: Readings, group: Sequence[Reading]) -> str:
+    """What each judge with too little evidence still needs: failing answers, or another item settled."""
+    failures, others = [], []
+    for reading in group:
+        needed = reading.decision.more_failures_needed if reading.decision else None
+        item, name = reading.binding, readings.name(reading)
+        if item is not None and item.kind is not ItemKind.FAR:
+            others.append(f"{name} ({name_words(item.name)})")
+        elif needed is not None and needed.clean:
+            rate = needed.at_observed_rate
+            plan = f", about {whole(rate)} at its rate" if rate else ""
+            failures.append(f"{name} ({whole(needed.clean)} clean{plan})")
+    said = []
+    if failures:
+        said.append(f"Failing answers still needed: {listed(failures, most=MANY)}.")
+    if others:
+        said.append(f"Still to settle: {listed(others, most=MANY)}.")
+    return " ".join(said)
 
 
 def _short(reading: Reading) -> str:
