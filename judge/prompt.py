@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judge.calls import Message
-from judge.fence import REPLY_MARK_LENGTH, Block, fenced, mark
+from judge.fence import REPLY_MARK_LENGTH, Block, Fenced, fence, mark
 from judge.parsing import REASON, VERDICT, AnswerForm, Reading
 from judge.question import Material, Question
 from judge.spec import Labels, ModelJudge, ReasonPlace
@@ -77,7 +77,7 @@ def build(
         "options": "\n".join(f'- "{option.word}": {option.meaning}' for option in options),
         "examples": _examples(criterion, options),
         "answer": _answer_rule(judge),
-        "material": "\n\n".join(_blocks(texts, order, call_marks)),
+        "material": fence(tuple(_blocks(texts, order, call_marks)), end_mark=call_marks.call),
         "answer_now": _answer_now(reply),
     }
     template = judge.prompt.for_scale(criterion.scale.kind)
@@ -175,7 +175,7 @@ _KINDS = {
 }
 
 
-def _blocks(texts: Material, order: Order, call_marks: Marks) -> Iterator[str]:
+def _blocks(texts: Material, order: Order, call_marks: Marks) -> Iterator[Fenced]:
     """Evidence that items may share first, then the input, then the outputs in the order shown."""
     inputs = [piece for piece in texts.pieces if piece.field.key == "input"]
     outputs = [piece for piece in texts.pieces if piece.field.key in ALL_OUTPUTS]
@@ -183,10 +183,10 @@ def _blocks(texts: Material, order: Order, call_marks: Marks) -> Iterator[str]:
     for piece in (*evidence, *inputs):
         kind = _KINDS[piece.field.source]
         own = call_marks.call if kind is Block.CANDIDATE else call_marks.run
-        yield fenced(kind, " ".join(piece.field.title.split()), piece.shown.text, own)
+        yield Fenced(kind, " ".join(piece.field.title.split()), piece.shown.text, own)
     titles = ("First output", "Second output") if len(outputs) == 2 else ("Output",)
     for title, piece in zip(titles, shown_in(order, outputs) if len(outputs) == 2 else outputs, strict=True):
-        yield fenced(Block.CANDIDATE, title, piece.shown.text, call_marks.call)
+        yield Fenced(Block.CANDIDATE, title, piece.shown.text, call_marks.call)
 
 
 def _object(judge: ModelJudge) -> str:

@@ -167,7 +167,7 @@ def test_with_a_proper_model_a_hostile_output_changes_no_verdict(
 
 
 def _candidate(request: ModelRequest) -> str:
-    return request.messages[1].content.partition("Output\n")[2].partition("\n>>>CANDIDATE")[0]
+    return request.messages[1].content.partition("Output\n")[2].partition("\n<<<END")[0]
 
 
 ECHOES: dict[str, Callable[[ModelRequest], str]] = {

@@ -37,7 +37,7 @@ from rubrics.order import OrderPolicy
 from tests.judge.cases import judge as model_judge
 
 SHA = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-KNOWN = "9e2e50e20a65e8d2ea858dcffe42ee22f426f2638aa35bd056598eec2deec11a"
+KNOWN = "c90923600a3dca657f977c2826488158563207104a34fb10e266b422532cd493"
 NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,10}[a-z0-9]", fullmatch=True)
 STANDARD = load_prompt("standard@1")
 
@@ -217,7 +217,7 @@ MODEL = "kind: model\nname: a\nmodel: openai/x\n"
         (f"{MODEL}parameters:\n  temperature: 3\n", 5, "less than or equal to 2"),
         (f"{MODEL}parameters:\n  temperature: true\n", 5, "temperature"),
         (f"{MODEL}labels: digits\n", 4, "allowed: 'words' or 'letters'"),
-        (f"{MODEL}prompt: standard@99\n", 4, "there are: standard@1"),
+        (f"{MODEL}prompt: standard@99\n", 4, "there are: brief@1, standard@1"),
         (f"{MODEL}endpoint: compatible\n", 4, "'compatible' needs 'api_base'"),
         (f"{MODEL}endpoint: embedded\n", 4, "'embedded' needs 'weights'"),
         (f"{MODEL}api_base: http://h/v1\n", 4, "is not used at endpoint 'provider'"),
