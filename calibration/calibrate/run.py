@@ -13,6 +13,7 @@ from typing import Any
 from sqlmodel import Session
 
 from calibration.admission import decide
+from calibration.calibrate.baselines import Beside, baselines_beside, no_better
 from calibration.calibrate.cases import Placed, answer_table, has_claim, make_cases
 from calibration.calibrate.evidence_set import EvidenceSet
 from calibration.calibrate.references import References, read_references, record_references
@@ -97,7 +98,14 @@ def calibrate(*, session: Session, asked: Asked, at: datetime) -> Calibrated:
     criterion = asked.rubric.criterion(asked.criterion)
     _refuse_screening_judge(asked)
     references = _references(session, asked, criterion, at)
-    examined = [_examine(session, asked, criterion, references, judge) for judge in asked.judges]
+    beside = baselines_beside(
+        session=session,
+        evidence=asked.evidence,
+        rubric=asked.rubric,
+        criterion=criterion,
+        references=references,
+    )
+    examined = [_examine(session, asked, criterion, references, beside, judge) for judge in asked.judges]
     new = sum(_record(session, asked, each, at) for each in examined)
     reports = [each.report for each in examined]
     examinations = tuple(_decided(session, asked, each, reports) for each in examined)
@@ -145,7 +153,12 @@ def _references(session: Session, asked: Asked, criterion: Criterion, at: dateti
 
 
 def _examine(
-    session: Session, asked: Asked, criterion: Criterion, references: References, judge: StoredJudge
+    session: Session,
+    asked: Asked,
+    criterion: Criterion,
+    references: References,
+    beside: Sequence[Beside],
+    judge: StoredJudge,
 ) -> _Examined:
     evidence, rubric = asked.evidence, asked.rubric
     judged = read_verdicts(
@@ -162,6 +175,7 @@ def _examine(
             "run `voirdire judge run` or `voirdire verdicts import`"
         )
     cases = make_cases(evidence.placed, references, judged, criterion)
+    others = [each for each in beside if each.digest != judge.digest]
     report = build_report(
         cases,
         scope=ReportScope(
@@ -174,9 +188,13 @@ def _examine(
         ),
         policy=asked.policy,
         assessments=references.assessments,
+        baselines=[each.figure for each in others],
         supplement=_supplement(asked, criterion, references, judged),
         constructed=evidence.constructed,
-        warnings=_warnings(judge, judged, references, evidence.placed),
+        warnings=[
+            *_warnings(judge, judged, references, evidence.placed),
+            *no_better(judge, cases, others),
+        ],
     )
     return _Examined(judge, judged, cases, report, _input_digest(asked, judge, judged, references))
 
