@@ -14,9 +14,10 @@ from sqlmodel import Session
 
 from calibration.admission import decide
 from calibration.calibrate.baselines import Beside, baselines_beside, no_better
-from calibration.calibrate.cases import Placed, answer_table, has_claim, make_cases
+from calibration.calibrate.cases import answer_table, has_claim, make_cases
 from calibration.calibrate.evidence_set import EvidenceSet
 from calibration.calibrate.references import References, read_references, record_references
+from calibration.calibrate.remarks import warnings_of
 from calibration.calibrate.verdicts import Judged, read_verdicts
 from calibration.evidence import (
     AdmissionOutcome,
@@ -192,7 +193,7 @@ def _examine(
         supplement=_supplement(asked, criterion, references, judged),
         constructed=evidence.constructed,
         warnings=[
-            *_warnings(judge, judged, references, evidence.placed),
+            *warnings_of(judge, judged, references, evidence.placed),
             *no_better(judge, cases, others),
         ],
     )
@@ -211,25 +212,6 @@ def _supplement(asked: Asked, criterion: Criterion, references: References, judg
         claim=asked.evidence.claim,
         exploratory=asked.exploratory,
     )
-
-
-def _warnings(
-    judge: StoredJudge, judged: Judged, references: References, placed: Sequence[Placed]
-) -> list[str]:
-    warnings = []
-    if judge.kind == "external":
-        warnings.append(f"{judge.name} is external, unverified: only its verdicts are known")
-    if judged.earlier_runs:
-        warnings.append(f"{judged.earlier_runs} earlier runs of this judge are left out; the newest counts")
-    if references.conflicting:
-        warnings.append(
-            f"{references.conflicting} answers of raters contradict the same rater's other answer to the "
-            "item; they count as cannot decide"
-        )
-    absent = sum(each.item.item_id not in judged.answers for each in placed)
-    if absent:
-        warnings.append(f"{absent} of {len(placed)} items have no verdict of {judge.name}: missing, open")
-    return warnings
 
 
 def _input_digest(asked: Asked, judge: StoredJudge, judged: Judged, references: References) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rubrics.rubric import Rubric
 
 ALL = "all"
+BASELINE = "baseline"
 
 
 def recorded_rubric(session: Session, ref: str) -> Rubric:
@@ -68,7 +69,10 @@ def evidence_of(
 def judges_of(
     session: Session, names: list[str], evidence: EvidenceSet, rubric: Rubric
 ) -> tuple[StoredJudge, ...]:
-    """The judges that are named, or with `all` every judge with a run on the dataset under the rubric."""
+    """The judges that are named, or with `all` every one with a run on the dataset under the rubric.
+
+    Baselines are never candidates: `all` leaves them out, they stand beside the others.
+    """
     from calibration.store.judges import get_judge, list_judges, list_runs
 
     if ALL not in names:
@@ -81,7 +85,9 @@ def judges_of(
     found = tuple(
         judge
         for judge in list_judges(session=session)
-        if judge.digest in ran and evidence.screened_by not in {judge.name, judge.digest}
+        if judge.digest in ran
+        and judge.kind != BASELINE
+        and evidence.screened_by not in {judge.name, judge.digest}
     )
     if not found:
         raise RecordError(
