@@ -17,6 +17,7 @@ from calibration.evidence import (
 )
 from calibration.policy import GUARDS, AdmissionPolicy, Guard
 from calibration.statistics.paired import newcombe_independent
+from calibration.statistics.proportions import wilson_interval
 from calibration.values import Undefined
 
 
@@ -68,11 +69,12 @@ def _rate_guard(asked: _Asked) -> PolicyItem | None:
     if status is ItemStatus.FAIL:
         status = _effect(guard, ItemStatus.FAIL)
     detail = "" if gate.n else "no item in the denominator"
-    broken = status is ItemStatus.FAIL
+    # the count that `value` is of: below for a limit from below, unless the best case broke it
+    lower_end = (status is ItemStatus.FAIL) != (guard.comparison == "point_at_least")
     return _item(asked, status, value, detail).model_copy(
         update={
-            "x": gate.x_best if broken else gate.x,
-            "n": gate.n_best if broken else gate.n,
+            "x": gate.x_best if lower_end else gate.x,
+            "n": gate.n_best if lower_end else gate.n,
             "lower": gate.lower,
             "upper": gate.upper,
         }
@@ -185,11 +187,42 @@ def _far_high_bound(asked: _Asked) -> PolicyItem:
     return _item(asked, status, high)
 
 
+def _picks_sides(report: CalibrationReport) -> PolicyItem:
+    """Without a candidate: insufficient unless the judge picks the right side more often than the wrong one."""
+    table = report.answer_agreement
+    right = wrong = 0
+    if table is not None:
+        place = {answer: i for i, answer in enumerate(table.answers)}
+        a, b = place["A"], place["B"]
+        right = table.counts[a][a] + table.counts[b][b]
+        wrong = table.counts[a][b] + table.counts[b][a]
+    interval = wilson_interval(right, right + wrong)
+    return PolicyItem(
+        name="informative",
+        kind=ItemKind.AGREEMENT,
+        status=ItemStatus.PASS if interval.lower > CHANCE else ItemStatus.INSUFFICIENT,
+        value=interval.lower,
+        limit=CHANCE,
+        comparison="lower_above",
+        x=right,
+        n=right + wrong,
+        lower=interval.lower,
+        upper=interval.upper,
+        detail="right side among the sides picked where the reference prefers one",
+    )
+
+
+CHANCE = 0.5
+"""Share of right sides that a coin picks."""
+
+
 def _informative(report: CalibrationReport) -> PolicyItem:
     """Insufficient unless passes are accepted more often than failures (Newcombe 1998, independent).
 
     Open verdicts count against the judge on both sides: accepted among failures, not accepted among passes.
     """
+    if report.far is None:
+        return _picks_sides(report)
     fail, passing = report.table.fail, report.table.passing
     found = (
         newcombe_independent(

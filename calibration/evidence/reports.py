@@ -76,7 +76,8 @@ class CalibrationReport(Frozen):
     """Claims that a reader might take from the figures and that they do not carry."""
     counts: Counts
     table: VerdictTable
-    far: RateFigure
+    far: RateFigure | None
+    """Null for a pairwise criterion without a declared candidate; see `wrong_side`."""
     far_gate: GateFigure
     far_decided: RateFigure
     far_bounds: Bounds
@@ -88,6 +89,7 @@ class CalibrationReport(Frozen):
     kappa_decided: KappaFigure | UndefinedFigure
     disagreement: RateFigure
     wrong_side: RateFigure | None
+    """Judge prefers the side that the reference rejects, over items with a reference preference."""
     margins: Margins
     coverage: RateFigure
     abstention: RateFigure
@@ -107,3 +109,11 @@ class CalibrationReport(Frozen):
     raters: RaterFigure | None
     slices: tuple[SliceFigure, ...]
     baselines: tuple[BaselineFigure, ...]
+
+    @property
+    def headline(self) -> RateFigure:
+        """The rate that the gate decides on: FAR, or the wrong-side rate where no candidate is declared."""
+        figure = self.far if self.far is not None else self.wrong_side
+        if figure is None:
+            raise ValueError(f"report {self.report[:12]} has neither a FAR nor a wrong-side rate")
+        return figure

@@ -35,7 +35,7 @@ Entries = Iterator[tuple[str, str, str]]
 
 
 def _rates(readings: Readings) -> Entries:
-    far = readings.all[0].report.far
+    far = readings.all[0].report.headline
     yield (
         "interval",
         "Intervals",

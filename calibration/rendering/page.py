@@ -180,7 +180,7 @@ def _position_note(reading: Reading) -> str:
     """Where the interval lies, and what widens it."""
     gate, limit = reading.report.far_gate, reading.limit
     said = []
-    if not reading.report.far.n:
+    if not reading.report.headline.n:
         return "no answer failed"
     if limit is not None:
         below, above = gate.upper <= limit, gate.lower > limit

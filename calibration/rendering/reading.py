@@ -106,7 +106,7 @@ class Reading:
     @property
     def divided_level(self) -> bool:
         """True where the gate is read at a higher level than the plain interval (several looks)."""
-        return self.report.far_gate.confidence > self.report.far.confidence + 1e-9
+        return self.report.far_gate.confidence > self.report.headline.confidence + 1e-9
 
     @property
     def measured(self) -> Interval:
@@ -122,13 +122,13 @@ class Reading:
     @property
     def far(self) -> RateText:
         """FAR in words, with its plain interval."""
-        far = self.report.far
+        far = self.report.headline
         return rate_text(far.x, far.n, lower=far.lower, upper=far.upper, limit=self.limit)
 
     @property
     def gated(self) -> RateText:
         """FAR with the interval of what is known as the policy reads it: its level, clusters allowed for."""
-        far, found = self.report.far, self.measured
+        far, found = self.report.headline, self.measured
         return rate_text(far.x, far.n, lower=found.lower, upper=found.upper, limit=self.limit)
 
     @property

@@ -71,7 +71,7 @@ def _item_bound(item: PolicyItem, reading: Reading, who: str) -> str:
 
 def _far_bound(reading: Reading, who: str) -> str:
     """The gate's two-sided question in words: what was accepted, how far it reaches, where the limit is."""
-    if not reading.report.far.n:
+    if not reading.report.headline.n:
         nothing = "no answer failed, so there is nothing to measure false acceptance on."
         return sentence(nothing if who == "It" else f"{who}: {nothing}")
     return f"{who} accepted {_reach(reading)}{_worth(reading)}"
@@ -114,7 +114,7 @@ def _worth(reading: Reading) -> str:
     )
     limit = reading.limit
     plain = wilson_interval(gate.x, gate.n, confidence=gate.confidence, sided=gate.sided)
-    if limit is not None and plain.upper <= limit < gate.upper and report.far.n:
+    if limit is not None and plain.upper <= limit < gate.upper and report.headline.n:
         shown = end_text(plain.upper, lower=plain.lower, upper=plain.upper, limit=limit)
         said += f"; read as independent they would reach only {shown} and pass by mistake"
     return said + "."

@@ -31,7 +31,7 @@ def headline(shown: Examination | Comparison) -> str:
 
 def _count_clause(reading: Reading) -> str:
     """What the judge did to the failing answers, and what fits the sample."""
-    far, total = reading.report.far, reading.report.table.all.total
+    far, total = reading.report.headline, reading.report.table.all.total
     if far.n == 0:
         who = {
             EvidenceGrade.MODEL: "the model or code",
@@ -93,7 +93,7 @@ def _group_clause(group: Sequence[Reading], *, named: bool) -> str:
     where = f"under {group[0].criterion}, " if named else ""
     if len(group) == 1:
         return where + _count_clause(group[0])
-    sizes = sorted({reading.report.far.n for reading in group})
+    sizes = sorted({reading.report.headline.n for reading in group})
     if sizes[-1] == 0:
         return f"{where}no answer was failed, so nothing shows how often a failure is accepted"
     size = (
@@ -104,7 +104,11 @@ def _group_clause(group: Sequence[Reading], *, named: bool) -> str:
 
 
 def _span(group: Sequence[Reading]) -> str:
-    counts = [(reading.report.far.x, reading.report.far.n) for reading in group if reading.report.far.n]
+    counts = [
+        (reading.report.headline.x, reading.report.headline.n)
+        for reading in group
+        if reading.report.headline.n
+    ]
     low, high = min(counts, key=_ratio), max(counts, key=_ratio)
     if _ratio(low) == _ratio(high):
         return _count_and_share(*low)
@@ -159,7 +163,7 @@ def _one_decision(only: Reading) -> str:
         return f"Reject {only.judge}."
     if only.outcome is AdmissionOutcome.INSUFFICIENT:
         return f"Not enough evidence to admit or reject {only.judge}."
-    far = only.report.far
+    far = only.report.headline
     return f"{only.judge} accepted {whole(far.x)} of {counted(far.n, 'failing answer')}; nothing was decided."
 
 
@@ -187,7 +191,7 @@ def more_failures(reading: Reading) -> str:
         return "no number of further failing answers would do"
     if needed.clean == 0:
         return ""
-    if reading.report.far.n == 0:
+    if reading.report.headline.n == 0:
         return f"at least {counted(needed.clean, 'failing answer')}, all rejected ({looks})"
     clean = counted(needed.clean, "more failing answer")
     if needed.at_observed_rate is None:

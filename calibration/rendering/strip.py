@@ -87,7 +87,7 @@ class Strip:
 def scale_for(readings: Sequence[Reading]) -> Scale:
     """The smallest scale that holds every judge's interval, and the limit well inside."""
     limit = next((r.limit for r in readings if r.limit is not None), None)
-    return fitting_scale([end for r in readings if r.report.far.n for end in _ends(r)], limit)
+    return fitting_scale([end for r in readings if r.report.headline.n for end in _ends(r)], limit)
 
 
 def fitting_scale(ends: Iterable[float], limit: float | None) -> Scale:
@@ -104,7 +104,7 @@ def _ends(reading: Reading) -> tuple[float, float]:
 def judge_strip(reading: Reading, scale: Scale) -> Strip | None:
     """The judge's interval as the policy reads it; None without a failing answer."""
     report, measured = reading.report, reading.measured
-    if not report.far.n or report.far.estimate is None:
+    if not report.headline.n or report.headline.estimate is None:
         return None
     worst = report.far_gate.upper if report.far_gate.upper > measured.upper + 1e-9 else None
     words = f"{reading.judge}: {reading.far.text}"
@@ -116,11 +116,11 @@ def judge_strip(reading: Reading, scale: Scale) -> Strip | None:
         lower=scale.place(measured.lower),
         upper=scale.place(measured.upper),
         worst=None if worst is None else scale.place(worst),
-        estimate=scale.place(report.far.estimate),
+        estimate=scale.place(report.headline.estimate),
         limit=scale.limit_at,
         hollow=False,
         beyond=max(measured.upper, worst or 0.0) > scale.top + 1e-9,
-        off=_off(report.far, scale),
+        off=_off(report.headline, scale),
         words=words,
     )
 

@@ -42,6 +42,7 @@ from calibration.report.supplement import (
     supplement_gates,
 )
 from calibration.statistics.error_rates import judge_rates
+from calibration.statistics.proportions import rate
 from rubrics.digest import digest
 
 NOTHING = Supplement()
@@ -102,6 +103,7 @@ def build_report(
         },
         "margins": margin_figures(table),
         "wrong_side": None,
+        **(_wrong_side(table) if supplement.wrong_side else {}),
         "position": position_figure(supplement.position),
         "repeats": repeats_figure(supplement.repeats),
         "answer_agreement": answer_agreement(supplement.answers),
@@ -110,7 +112,7 @@ def build_report(
         "exploratory": supplement.exploratory,
         "raters": raters,
         "slices": slice_figures(ordered, coded, settings),
-        "baselines": (*constant_baselines(coded, rng=rng), *baselines),
+        "baselines": (*_constant(coded, rng, supplement), *baselines),
     }
     draft = CalibrationReport(report="", not_assessed=(), not_established=(), **fields)
     full = draft.model_copy(
@@ -120,6 +122,26 @@ def build_report(
         }
     )
     return full.model_copy(update={"report": digest(full)})
+
+
+def _constant(
+    coded: CodedCases, rng: np.random.Generator, supplement: Supplement
+) -> tuple[BaselineFigure, ...]:
+    """The constant baselines; none for the wrong-side rate, where accepting and rejecting mean nothing."""
+    return () if supplement.wrong_side else constant_baselines(coded, rng=rng)
+
+
+def _wrong_side(table: VerdictTable) -> dict[str, Any]:
+    """No candidate is declared: the rate keeps its numbers under its own name, and FAR is null.
+
+    Every accepted case is one to the wrong side, so a share of failures among them says nothing.
+    """
+    share = RateFigure.of(rate(0, 0))
+    return {
+        "far": None,
+        "wrong_side": rate_figure(table.fail.accepted, table.fail.total),
+        "failure_among_accepted": FailureShareFigure(**share.model_dump()),
+    }
 
 
 def _require_distinct(ordered: Sequence[Case]) -> None:

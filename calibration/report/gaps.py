@@ -44,9 +44,11 @@ def not_assessed(report: CalibrationReport, policy: AdmissionPolicy | None) -> t
 
 
 def _undefined(report: CalibrationReport) -> Iterator[tuple[str, str]]:
+    if report.far is None:
+        yield "far", "no candidate declared: the wrong-side rate stands in its place"
     for name, reason in _NO_DENOMINATOR.items():
-        figure: RateFigure = getattr(report, name)
-        if figure.estimate is None:
+        figure: RateFigure | None = getattr(report, name)
+        if figure is not None and figure.estimate is None:
             yield name, reason
 
 
