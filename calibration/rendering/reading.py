@@ -99,6 +99,11 @@ class Reading:
         return row.accepted + row.open
 
     @property
+    def pairs(self) -> bool:
+        """True where no candidate is declared and the wrong-side rate stands in FAR's place."""
+        return self.report.far is None
+
+    @property
     def clustered(self) -> bool:
         """True where several answers to one prompt stand in the gate's denominator."""
         return self.report.far_gate.cases_per_cluster_max > 1

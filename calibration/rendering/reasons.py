@@ -73,13 +73,17 @@ def _far_bound(reading: Reading, who: str) -> str:
     """The gate's two-sided question in words: what was accepted, how far it reaches, where the limit is."""
     if not reading.report.headline.n:
         nothing = "no answer failed, so there is nothing to measure false acceptance on."
+        if reading.pairs:
+            nothing = "no pair has a preferred side, so there is nothing to measure the wrong side on."
         return sentence(nothing if who == "It" else f"{who}: {nothing}")
-    return f"{who} accepted {_reach(reading)}{_worth(reading)}"
+    did = "preferred the wrong side of" if reading.pairs else "accepted"
+    return f"{who} {did} {_reach(reading)}{_worth(reading)}"
 
 
 def _reach(reading: Reading) -> str:
     gate, limit = reading.report.far_gate, reading.limit_words
-    best = f"{whole(gate.x_best)}/{whole(gate.n_best)} failing answers"
+    of = "pairs" if reading.pairs else "failing answers"
+    best = f"{whole(gate.x_best)}/{whole(gate.n_best)} {of}"
     worst = f"{whole(gate.x)}/{whole(gate.n)}"
     unsettled = gate.x != gate.x_best
     item = reading.far_item

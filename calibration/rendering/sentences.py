@@ -32,6 +32,8 @@ def headline(shown: Examination | Comparison) -> str:
 def _count_clause(reading: Reading) -> str:
     """What the judge did to the failing answers, and what fits the sample."""
     far, total = reading.report.headline, reading.report.table.all.total
+    if reading.pairs:
+        return _pair_clause(reading)
     if far.n == 0:
         who = {
             EvidenceGrade.MODEL: "the model or code",
@@ -47,6 +49,21 @@ def _count_clause(reading: Reading) -> str:
         accepted += f", and {listed(against)}"
     return (
         f"of {counted(far.n, 'answer')}{_prompts(reading)} {reading.labelled_by}, {accepted}; "
+        f"{_allowances(reading, bool(against))}up to {reading.gate_upper} fits this sample"
+    )
+
+
+def _pair_clause(reading: Reading) -> str:
+    """How often the judge preferred the side that people rejected, where no side is the candidate."""
+    rate, total = reading.report.headline, reading.report.table.all.total
+    if rate.n == 0:
+        return f"people preferred a side of none of {counted(total, 'pair')}"
+    against = _against(reading)
+    chosen = f"the judge preferred the other side of {whole(rate.x)}, {reading.far.estimate}"
+    if against:
+        chosen += f", and {listed(against)}"
+    return (
+        f"of {counted(rate.n, 'pair')} of which people preferred one side, {chosen}; "
         f"{_allowances(reading, bool(against))}up to {reading.gate_upper} fits this sample"
     )
 
@@ -94,6 +111,15 @@ def _group_clause(group: Sequence[Reading], *, named: bool) -> str:
     if len(group) == 1:
         return where + _count_clause(group[0])
     sizes = sorted({reading.report.headline.n for reading in group})
+    if group[0].pairs:
+        return (
+            f"{where}of {whole(sizes[-1])} pairs with a preferred side, {number_word(len(group))} judges "
+            + (
+                f"preferred the other side of {_span(group)}"
+                if sizes[-1]
+                else "have nothing to be measured on"
+            )
+        )
     if sizes[-1] == 0:
         return f"{where}no answer was failed, so nothing shows how often a failure is accepted"
     size = (

@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibration.admission import decide, outcome_of
-from calibration.evidence import AdmissionDecision, AdmissionOutcome, ItemKind, ItemStatus, PolicyItem
+from calibration.evidence import (
+    AdmissionDecision,
+    AdmissionOutcome,
+    Comparison,
+    Examination,
+    ItemKind,
+    ItemStatus,
+    PolicyItem,
+)
 from calibration.labels import Assessment, Blindness, LabelSource, ReferenceLabel
 from calibration.policy import AdmissionPolicy, far_only, shipped_policy
 from calibration.report import build_report
@@ -333,3 +341,22 @@ def test_deciding_is_itself_a_look() -> None:
     """No decision without a look."""
     with pytest.raises(ValueError, match="itself one look"):
         decide(make_report(CLEAN, TEN), TEN, looks_used=0)
+
+
+def test_a_point_guard_without_any_item_is_insufficient() -> None:
+    """No item at all leaves abstention, coverage and the high bound without a number to compare."""
+    decision = under(ACCEPTANCE, {})
+    for name in ("abstention", "coverage", "far_high_bound"):
+        assert item(decision, name).status is ItemStatus.INSUFFICIENT
+        assert item(decision, name).value is None
+
+
+def test_examinations_and_comparisons_have_the_json_of_the_contract() -> None:
+    """One report carries its decision; several carry rank and ties, in the words that scripts rely on."""
+    report = make_report(CLEAN, TEN)
+    examination = Examination(report=report, decision=decide(report, TEN))
+    assert examination.to_json()["decision"]["outcome"] == "admit"
+    assert Examination(report=report, decision=None).to_json()["decision"] is None
+    comparison = Comparison(examinations=(examination,))
+    assert set(comparison.to_json()) == {"schema", "reports", "rank", "ties"}
+    assert comparison.outcomes == (ADMIT,)

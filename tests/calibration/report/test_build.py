@@ -21,6 +21,7 @@ from calibration.evidence import (
 from calibration.labels import Assessment, Blindness, LabelSource
 from calibration.policy import far_only, shipped_policy
 from calibration.report import baseline, build_report
+from calibration.report.supplement import Supplement
 from rubrics.verdict import FAIL, Verdict
 from tests.calibration.examples import SCOPE, make_cases, make_report
 
@@ -335,3 +336,16 @@ def test_json_has_every_key_of_the_contract() -> None:
     assert wanted <= set(text)
     assert set(text["margins"]["reference"]) == {"pass", "fail", "n"}
     assert set(text["far_bounds"]) == {"low", "high"}
+
+
+def test_blind_raters_leave_no_gap() -> None:
+    """With position, repeats and slices known and blind raters, none of them is listed as a gap."""
+    cases = make_cases(EXERCISE_3, slices=(("kind", "easy"),))
+    supplement = Supplement(position={"AA": 100, "BB": 100}, repeats=((2, 0),) * 10)
+    labels = assessments(
+        *[(str(i), rater, Verdict.PASS if i % 2 else Verdict.FAIL) for i in range(40) for rater in "ab"],
+        blind=Blindness.YES,
+    )
+    report = build_report(cases, scope=SCOPE, assessments=labels, supplement=supplement)
+    gaps = {gap.name for gap in report.not_assessed}
+    assert not gaps & {"position", "repeats", "slices", "blindness", "raters"}
