@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,12 +19,9 @@ from calibration.store.columns import Row, in_utc, table_of, text_column, time_c
 from calibration.store.reading import stream_named
 from calibration.store.text import name, stored_json
 from rubrics.digest import digest
-from rubrics.errors import StoreError
 
 GENESIS = "0" * 64
 """What the first record of a stream names as the one before it."""
-CLOCK_TOLERANCE = timedelta(seconds=2)
-"""How far a clock may stand behind the last record before nothing more is signed."""
 
 
 class AuditEventRow(Row, table=True):
@@ -110,23 +107,6 @@ def lock_stream(session: Session, stream: str) -> None:
         )
 
 
-def next_moment(at: datetime, head: Head, stream: str) -> datetime:
-    """The time that the next record bears: never before the last one.
-
-    Raises:
-        StoreError: the clock stands more than two seconds behind the last record.
-    """
-    moment = in_utc(at)
-    if head.at is None or moment >= head.at:
-        return moment
-    if head.at - moment > CLOCK_TOLERANCE:
-        raise StoreError(
-            f"the clock says {moment.isoformat(timespec='seconds')}, but the last record of {stream!r} is of "
-            f"{head.at.isoformat(timespec='seconds')}: set the clock right, then sign again"
-        )
-    return head.at
-
-
 def append_event(
     *, session: Session, stream: str, kind: str, actor: str, payload: Mapping[str, Any], at: datetime
 ) -> Event:
@@ -138,14 +118,12 @@ def append_event(
         kind: what happened.
         actor: who did it, as the caller could establish it.
         payload: JSON with digests and reasons; never the text of an item, which could not be erased here.
-        at: the time; moved to that of the last record if it lies up to two seconds before it.
-
-    Raises:
-        StoreError: the clock was set back.
+        at: the time; that of the last event where it lies before it, as it does for one who waited while
+            others appended: times in a stream never go back.
     """
     lock_stream(session, stream)
     head = heads(session=session, stream=stream).get(stream, Head(0, GENESIS))
-    moment = next_moment(at, head, stream)
+    moment = in_utc(at) if head.at is None else max(in_utc(at), head.at)
     text = stored_json(dict(payload))
     values = {
         "stream": name(stream, "stream"),

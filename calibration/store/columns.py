@@ -90,17 +90,24 @@ def row_key(*parts: str | int | None) -> str:
 
 
 def row_digest(row: Mapping[str, Any], stated: Sequence[str]) -> str:
-    """The digest of what a row states, 64 hex digits: of the named columns, times written in UTC.
+    """The digest of what a row states, 64 hex digits.
 
-    The bookkeeping (when it was recorded, by which import) is left out, so that the same statement
-    imported twice is recognised.
+    SHA-256 over name and value of each stated column that is not NULL, in the given order, with a NUL
+    between them, which no stored text holds; times in UTC, numbers as JSON writes them. Bookkeeping (when
+    it was recorded, by which import) is left out, so that the same statement imported twice is recognised.
     """
-    content = {name: _written(row[name]) for name in stated}
-    return hashlib.sha256(canonical_json(content).encode()).hexdigest()
+    parts: list[str] = []
+    for name in stated:
+        value = row[name]
+        if value is not None:
+            parts += (name, value if isinstance(value, str) else _written(value))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _written(value: Any) -> Any:
-    return in_utc(value).isoformat(timespec="microseconds") if isinstance(value, datetime) else value
+def _written(value: Any) -> str:
+    if isinstance(value, datetime):
+        return in_utc(value).isoformat(timespec="microseconds")
+    return canonical_json(value)
 
 
 SCALES = ("binary", "ordinal", "preference")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -112,6 +112,12 @@ class Store:
         """Ends all connections."""
         self.engine.dispose()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
 
 def place(url: sa.URL) -> str:
     """The file of SQLite, or the address of a server without its password."""
@@ -170,6 +176,7 @@ def _set_up_sqlite(engine: sa.Engine, *, durable: bool, foreign_keys: bool) -> N
         "recursive_triggers": "ON",  # else INSERT OR REPLACE deletes an append-only row unseen
         "secure_delete": "ON",  # an erased text leaves no bytes in free pages
         "trusted_schema": "OFF",
+        "cache_size": "-16384",  # KiB: keys are digests, so inserts touch pages all over an index
         "synchronous": "FULL" if durable else "NORMAL",
     }
 

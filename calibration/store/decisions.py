@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,19 +18,22 @@ from calibration.store.chain import (
     Link,
     link,
     lock_stream,
-    next_moment,
     verify_links,
 )
 from calibration.store.columns import Row, in_utc, one_of, table_of, text_column, time_column
+from calibration.store.database import BUSY_SECONDS
 from calibration.store.reading import stream_named
 from calibration.store.text import name, stored_json
 from rubrics.criterion import JudgeRole
-from rubrics.errors import DifferentRecord, RecordError
+from rubrics.errors import DifferentRecord, RecordError, StoreError
 
 STREAM = "decisions"
 OUTCOMES = ("admit", "reject", "insufficient_evidence", "suspended")
 """What a decision says; `suspended` ends an admission without judging the judge."""
 _KIND = "admission-decision"
+CLOCK_TOLERANCE = timedelta(seconds=BUSY_SECONDS + 2)
+"""How far behind the last decision a time may lie: as long as a signer can have waited for another one.
+A clock set back further signs nothing, so no decision can be dated back or kept from lapsing."""
 
 
 class DecisionRow(Row, table=True):
@@ -151,7 +154,7 @@ def add_decision(  # noqa: PLR0913 - keyword-only: each is part of what is signe
         "valid_until": in_utc(valid_until) if valid_until else None,
         "supersedes": supersedes,
         "prev_hash": head.hash,
-        "decided_at": next_moment(at, head, STREAM),
+        "decided_at": _next_moment(at, head),
     }
     values["hash"] = link(_KIND, head.seq + 1, head.hash, _body(values))
     session.connection().execute(_DECISION.insert(), values)
@@ -236,6 +239,19 @@ def _must_supersede(standing: StoredDecision | None, supersedes: str | None) -> 
         f" ({standing.outcome}, signed by {standing.signer!r}) stands now: read it, then sign one that"
         " supersedes it"
     )
+
+
+def _next_moment(at: datetime, head: Head) -> datetime:
+    """The time that the next decision bears: never before the last one."""
+    moment = in_utc(at)
+    if head.at is None or moment >= head.at:
+        return moment
+    if head.at - moment > CLOCK_TOLERANCE:
+        raise StoreError(
+            f"the clock says {moment.isoformat(timespec='seconds')}, but the last decision is of"
+            f" {head.at.isoformat(timespec='seconds')}: set the clock right, then sign again"
+        )
+    return head.at
 
 
 def _body(values: Mapping[str, Any]) -> dict[str, Any]:
