@@ -203,6 +203,25 @@ def iter_full_items(*, session: Session, scope: Scope) -> Iterator[Item | Erased
             yield _full(each, texts[each.content_digest])
 
 
+def item_keys(*, session: Session, scope: Scope) -> list[str]:
+    """The keys of the items in the scope, in the order in which they came."""
+    table = table_of(ItemRow)
+    query = scope.applied(sa.select(table.c.key)).order_by(table.c.position, table.c.item_id)
+    return list(session.connection().execute(query).scalars())
+
+
+def read_items(*, session: Session, keys: Sequence[str]) -> list[tuple[str, Item | ErasedItem]]:
+    """Each of the items by its key, with its texts, in the order of the keys; an unknown key is absent.
+
+    Raises:
+        RecordError: a text was changed outside voirdire.
+    """
+    query = _WITHOUT_TEXT.where(table_of(ItemRow).c.key.in_(keys))
+    found = {row.key: _stored(row) for row in session.connection().execute(query)}
+    texts = read_payloads(session=session, digests=[each.content_digest for each in found.values()])
+    return [(key, _full(found[key], texts[found[key].content_digest])) for key in keys if key in found]
+
+
 def get_item(*, session: Session, dataset: str, item_id: str) -> Item | ErasedItem:
     """One item with its texts; raises RecordError where the dataset has no such id."""
     query = _WITHOUT_TEXT.where(table_of(ItemRow).c.key == item_key(dataset, item_id))

@@ -25,6 +25,8 @@ APPEND_ONLY = (
     "set_freeze",
     "judge",
     "verdict",
+    "judge_call",
+    "judge_call_fault",
     "policy",
     "report",
     "look",

@@ -8,9 +8,11 @@ from sqlmodel import Session
 
 from calibration.labels import ReferenceLabel, ReferenceRule
 from calibration.store.assessments import add_labels
+from calibration.store.calls import CallEntry, FaultEntry, add_calls, add_faults
 from calibration.store.columns import Row
 from calibration.store.database import Store
 from calibration.store.imports import record_import
+from calibration.store.items import item_key
 from calibration.store.judges import RunState, get_run, move_run, request_cancel
 from calibration.store.references import (
     AdjudicationEntry,
@@ -23,7 +25,7 @@ from calibration.store.sets import MemberEntry, add_set, freeze_set
 from calibration.store.triggers import APPEND_ONLY
 from calibration.store.verdicts import add_verdicts
 from rubrics.errors import RecordError
-from rubrics.verdict import Verdict
+from rubrics.verdict import UnknownReason, Verdict
 from tests.calibration.store.evidence import DATASET, NOW, World, label, lay_down, look, sign, verdict
 
 
@@ -58,6 +60,10 @@ def fill_every_table(session: Session) -> World:
         at=NOW,
     )
     add_verdicts(session=session, verdicts=[verdict(world.run_key, 0, raw="PASS")], at=NOW)
+    call = CallEntry(world.run_key, item_key(DATASET, "case-0"), ("correct",), "ab", 1, 1, "d" * 64)
+    add_calls(session=session, calls=[call], at=NOW)
+    fault = FaultEntry(call.key, UnknownReason.ERROR, "timeout", "the model did not answer in time")
+    add_faults(session=session, faults=[fault], at=NOW)
     drawn = add_set(
         session=session,
         set_name="first",

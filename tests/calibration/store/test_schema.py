@@ -7,6 +7,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 import calibration.store.assessments
+import calibration.store.calls
 import calibration.store.decisions
 import calibration.store.imports
 import calibration.store.references

@@ -1,0 +1,279 @@
+"""Calls of judges: an intent is committed before each call, so that a killed run knows what may be paid.
+
+An intent without a verdict and without a fault is unresolved: the call may or may not have reached the
+provider. Nothing here says what a judge answered; verdicts do (calibration.store.verdicts). Kept from raters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import sqlalchemy as sa
+from sqlmodel import Field, Session
+
+from calibration.store.columns import Row, in_utc, one_of, row_key, table_of, text_column, time_column
+from calibration.store.inserting import Added, batches, insert_many
+from calibration.store.judges import JudgeRunRow
+from calibration.store.text import stored_json
+from calibration.store.verdicts import VerdictRow
+from rubrics.record import normalise_text
+from rubrics.verdict import UnknownReason
+
+Presentation = Literal["ab", "ba", "none"]
+Unit = tuple[str, str, str, int]
+"""Item key, criterion, presentation, repeat: what has exactly one verdict in a run."""
+
+
+class JudgeCallRow(Row, table=True):
+    """The intent of one call: which unit of which run, for the how manieth time."""
+
+    __tablename__ = "judge_call"
+    __table_args__ = (
+        sa.UniqueConstraint(
+            *("run_key", "item_key", "criteria", "presentation", "repeat", "attempt"),
+            name="uq_judge_call_unit",
+        ),
+        one_of("presentation", ("ab", "ba", "none")),
+        sa.CheckConstraint("attempt >= 1", name="attempt"),
+    )
+    key: str = text_column(primary_key=True)
+    run_key: str = text_column(foreign_key="judge_run.key")
+    item_key: str = text_column(foreign_key="item.key")
+    criteria: str = text_column()
+    """The keys that the call asks, a space between them."""
+    presentation: str = text_column()
+    repeat: int
+    attempt: int
+    shown_digest: str = text_column()
+    """Of the texts as rendered: a call is the same only where they are."""
+    reserved_micros: int | None = Field(sa_type=sa.BigInteger)
+    """What it was expected to cost at most; None without a price."""
+    recorded_at: datetime = time_column()
+
+
+class JudgeCallFaultRow(Row, table=True):
+    """What became of a call that brought no verdict; its unit stays open."""
+
+    __tablename__ = "judge_call_fault"
+    __table_args__ = (one_of("reason", UnknownReason),)
+    call_key: str = text_column(primary_key=True, foreign_key="judge_call.key")
+    reason: str = text_column()
+    detail: str = text_column()
+    sentence: str = text_column()
+    attempts: str = text_column()
+    cost_micros: int | None = Field(sa_type=sa.BigInteger)
+    recorded_at: datetime = time_column()
+
+
+@dataclass(frozen=True, slots=True)
+class CallEntry:
+    """A call as it is intended."""
+
+    run_key: str
+    item_key: str
+    criteria: tuple[str, ...]
+    presentation: Presentation
+    repeat: int
+    attempt: int
+    """From 1; one more each time that the unit is asked again."""
+    shown_digest: str
+    reserved_micros: int | None = None
+
+    @property
+    def key(self) -> str:
+        """Made from what identifies the call, so that an insert repeated after an unclear commit finds it."""
+        unit = (self.run_key, self.item_key, " ".join(self.criteria), self.presentation)
+        return row_key("call", *unit, self.repeat, self.attempt)
+
+
+@dataclass(frozen=True, slots=True)
+class FaultEntry:
+    """Why a call brought no verdict."""
+
+    call_key: str
+    reason: UnknownReason
+    detail: str
+    sentence: str
+    """What happened, for whoever runs the judge; no text of the provider."""
+    attempts: Sequence[Mapping[str, Any]] = ()
+    """Each attempt of the call, as JSON."""
+    cost_micros: int | None = None
+    """0 where nothing was billed, None where that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenUnit:
+    """A unit whose newest call ended in a fault and that has no verdict yet."""
+
+    item_id: str
+    criterion: str
+    presentation: str
+    repeat: int
+    reason: UnknownReason
+    detail: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallTally:
+    """The calls of a run, counted."""
+
+    intended: int
+    unresolved: int
+    """Without verdict and without fault: they may have been paid and their answer is lost."""
+    known_micros: int
+    """The costs that are known, added up."""
+    unknown_cost: int
+    """Calls whose cost is not known, unresolved ones included."""
+    reserved_micros: int
+    """What the calls of unknown cost were expected to cost at most, as far as it was."""
+
+
+def add_calls(*, session: Session, calls: Iterable[CallEntry], at: datetime) -> Added:
+    """What became of the intents: added, or already there; they hold once the session is committed."""
+    moment = in_utc(at)
+    rows = ({**_call_values(each), "recorded_at": moment} for each in calls)
+    return insert_many(session=session, row=JudgeCallRow, rows=rows, identity="key")
+
+
+def add_faults(*, session: Session, faults: Iterable[FaultEntry], at: datetime) -> Added:
+    """What became of the faults: added, or already there."""
+    moment = in_utc(at)
+    rows = (
+        {
+            "call_key": each.call_key,
+            "reason": each.reason.value,
+            "detail": each.detail,
+            "sentence": normalise_text(each.sentence),
+            "attempts": stored_json([dict(attempt) for attempt in each.attempts]),
+            "cost_micros": each.cost_micros,
+            "recorded_at": moment,
+        }
+        for each in faults
+    )
+    return insert_many(session=session, row=JudgeCallFaultRow, rows=rows, identity="call_key")
+
+
+def settled_units(*, session: Session, run_key: str, item_keys: Sequence[str]) -> frozenset[Unit]:
+    """The units of these items that have their verdict."""
+    columns = (_VERDICT.item_key, _VERDICT.criterion, _VERDICT.presentation, _VERDICT.repeat)
+    found: set[Unit] = set()
+    for batch in batches(item_keys):
+        query = sa.select(*columns).where(_VERDICT.run_key == run_key, _VERDICT.item_key.in_(batch))
+        found.update(tuple(row) for row in session.connection().execute(query))
+    return frozenset(found)
+
+
+def attempts_made(*, session: Session, run_key: str, item_keys: Sequence[str]) -> dict[Unit, int]:
+    """How often each unit of these items was asked so far; units that never were are absent."""
+    columns = (_CALL.item_key, _CALL.criteria, _CALL.presentation, _CALL.repeat)
+    query = sa.select(*columns, sa.func.max(_CALL.attempt)).group_by(*columns)
+    made: dict[Unit, int] = {}
+    for batch in batches(item_keys):
+        asked = query.where(_CALL.run_key == run_key, _CALL.item_key.in_(batch))
+        for item_key, criteria, presentation, repeat, attempt in session.connection().execute(asked):
+            for criterion in criteria.split(" "):
+                unit = (item_key, criterion, presentation, repeat)
+                made[unit] = max(attempt, made.get(unit, 0))
+    return made
+
+
+def tally_calls(*, session: Session, run_key: str) -> CallTally:
+    """The calls of the run, with what they cost as far as it is known."""
+    connection = session.connection()
+    verdicts = (_VERDICT.run_key == run_key, _VERDICT.call_key.is_not(None))
+    mine = sa.select(_CALL.key).where(_CALL.run_key == run_key)
+    faults = (_FAULT.call_key.in_(mine),)
+    paid = [
+        connection.execute(sa.select(sa.func.coalesce(sa.func.sum(table.cost_micros), 0)).where(*which))
+        for table, which in ((_VERDICT, verdicts), (_FAULT, faults))
+    ]
+    answered = sa.select(_VERDICT.call_key).where(*verdicts)
+    failed = sa.select(_FAULT.call_key).where(*faults)
+    intended = _count(connection, run_key)
+    unresolved = _count(connection, run_key, _CALL.key.not_in(answered), _CALL.key.not_in(failed))
+    unknown = (
+        _CALL.key.not_in(answered.where(_VERDICT.cost_micros.is_not(None))),
+        _CALL.key.not_in(failed.where(_FAULT.cost_micros.is_not(None))),
+    )
+    reserved = sa.select(sa.func.coalesce(sa.func.sum(_CALL.reserved_micros), 0))
+    return CallTally(
+        intended=intended,
+        unresolved=unresolved,
+        known_micros=sum(int(found.scalar_one()) for found in paid),
+        unknown_cost=_count(connection, run_key, *unknown),
+        reserved_micros=int(
+            connection.execute(reserved.where(_CALL.run_key == run_key, *unknown)).scalar_one()
+        ),
+    )
+
+
+def open_units(*, session: Session, run_key: str) -> list[OpenUnit]:
+    """The units of the run that have no verdict and whose newest call ended in a fault, by item id."""
+    unit = (_CALL.item_key, _CALL.criteria, _CALL.presentation, _CALL.repeat)
+    newest = (
+        sa.select(*unit, sa.func.max(_CALL.attempt).label("attempt"))
+        .where(_CALL.run_key == run_key)
+        .group_by(*unit)
+        .subquery()
+    )
+    same = [newest.c[column.name] == column for column in (*unit, _CALL.attempt)]
+    query = (
+        sa.select(_ITEM.c.item_id, *unit[1:], _FAULT.reason, _FAULT.detail, _FAULT.sentence, _ITEM.c.key)
+        .select_from(table_of(JudgeCallRow))
+        .join(newest, sa.and_(*same))
+        .join(table_of(JudgeCallFaultRow), _FAULT.call_key == _CALL.key)
+        .join(_ITEM, _ITEM.c.key == _CALL.item_key)
+        .where(_CALL.run_key == run_key)
+        .order_by(_ITEM.c.item_id, *unit[1:])
+    )
+    rows = list(session.connection().execute(query))
+    settled = settled_units(session=session, run_key=run_key, item_keys=[row[-1] for row in rows])
+    return [
+        OpenUnit(item_id, criterion, presentation, repeat, UnknownReason(reason), detail, sentence)
+        for item_id, criteria, presentation, repeat, reason, detail, sentence, key in rows
+        for criterion in criteria.split(" ")
+        if (key, criterion, presentation, repeat) not in settled
+    ]
+
+
+def begin_run(*, session: Session, key: str) -> None:
+    """Records that the run is being worked on; an earlier request to cancel it is answered with that."""
+    table = table_of(JudgeRunRow)
+    values = {"state": "running", "cancel_requested_at": None}
+    session.connection().execute(table.update().where(table.c.key == key).values(**values))
+
+
+def cancel_requested(*, session: Session, key: str) -> bool:
+    """True where somebody asked the run to stop."""
+    table = table_of(JudgeRunRow)
+    query = sa.select(table.c.cancel_requested_at.is_not(None)).where(table.c.key == key)
+    return bool(session.connection().execute(query).scalar())
+
+
+_CALL = table_of(JudgeCallRow).c
+_FAULT = table_of(JudgeCallFaultRow).c
+_VERDICT = table_of(VerdictRow).c
+_ITEM = sa.table("item", sa.column("key"), sa.column("item_id"))
+
+
+def _count(connection: sa.Connection, run_key: str, *which: sa.ColumnElement[bool]) -> int:
+    query = sa.select(sa.func.count()).select_from(table_of(JudgeCallRow)).where(_CALL.run_key == run_key)
+    return int(connection.execute(query.where(*which)).scalar_one())
+
+
+def _call_values(entry: CallEntry) -> dict[str, Any]:
+    return {
+        "key": entry.key,
+        "run_key": entry.run_key,
+        "item_key": entry.item_key,
+        "criteria": " ".join(entry.criteria),
+        "presentation": entry.presentation,
+        "repeat": entry.repeat,
+        "attempt": entry.attempt,
+        "shown_digest": entry.shown_digest,
+        "reserved_micros": entry.reserved_micros,
+    }
