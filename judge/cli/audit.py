@@ -6,12 +6,18 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(
-    rich_markup_mode="rich", add_completion=False, no_args_is_help=True, help="The audit trail."
-)
+_EPILOG = """
+[bold]Example[/bold]
+
+voirdire audit verify --json
+
+[bold]Exit codes[/bold]  0 every link holds, 1 a record was changed, 3 failure, 64 usage.
+"""
+
+app = typer.Typer(rich_markup_mode="rich", add_completion=False, no_args_is_help=True)
 
 
-@app.callback()
+@app.callback(epilog=_EPILOG)
 def _audit() -> None:
     """Verify that no record was changed."""
 

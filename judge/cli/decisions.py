@@ -6,8 +6,22 @@ from typing import Annotated, Any
 
 import typer
 
+_EPILOG = """
+[bold]Examples[/bold]
+
+voirdire decisions list --expiring-in 14
+
+voirdire decisions show 8908
+
+voirdire decisions suspend 8908 --sign "R. Ito" --reason "The provider changed the model."
+"""
+
 app = typer.Typer(
-    rich_markup_mode="rich", add_completion=False, no_args_is_help=True, help="Signed decisions."
+    rich_markup_mode="rich",
+    add_completion=False,
+    no_args_is_help=True,
+    help="List, show and suspend signed decisions.",
+    epilog=_EPILOG,
 )
 
 JSON = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

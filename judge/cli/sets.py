@@ -8,8 +8,23 @@ import typer
 
 from calibration.sampling import DesignKind
 
+_EPILOG = """
+[bold]Examples[/bold]
+
+voirdire set draw may --dataset support --n 200 --one-per-cluster
+
+voirdire set draw hard --dataset support --design failure_oversampled --by screen --take fail=100 --take pass=60 \
+--rubric refund-policy@1 --criterion resolves_request
+
+voirdire set freeze may
+"""
+
 app = typer.Typer(
-    rich_markup_mode="rich", add_completion=False, no_args_is_help=True, help="Calibration sets."
+    rich_markup_mode="rich",
+    add_completion=False,
+    no_args_is_help=True,
+    help="Draw, freeze and show calibration sets.",
+    epilog=_EPILOG,
 )
 
 JSON = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -38,10 +53,7 @@ def draw(
     criterion: Annotated[str | None, typer.Option(help="Criterion of the screening verdicts.")] = None,
     as_json: JSON = False,
 ) -> None:
-    """Draw a set from the calibration items of a dataset and record it; freeze it next.
-
-    voirdire set draw may --dataset support --design simple_random --n 200 --one-per-cluster
-    """
+    """Draw a set from the calibration items of a dataset and record it; freeze it next."""
     from pydantic import ValidationError
 
     from calibration.calibrate.sets import Drawing, draw_set
