@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,11 +17,18 @@ if TYPE_CHECKING:
 @contextmanager
 def opened(context: Any) -> Iterator[Store]:
     """The store that the command line names, at the newest schema, with the shipped policies recorded."""
+    with opened_at(context.obj) as store:
+        yield store
+
+
+@contextmanager
+def opened_at(where: str | Path | None) -> Iterator[Store]:
+    """The store at an address, at the newest schema, with the shipped policies recorded."""
     from calibration.policy import SHIPPED, shipped_policy
     from calibration.store.reports import add_policy, list_policies
     from calibration.store.schema import open_store
 
-    store = open_store(context.obj)
+    store = open_store(where)
     try:
         with store.read() as session:
             known = {policy.digest for policy in list_policies(session=session)}
