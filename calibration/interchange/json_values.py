@@ -30,21 +30,27 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _digits(text: str) -> str:
+class Number(str):
+    """A JSON number, NaN or Infinity, as it is written; a text that knows it was no text."""
+
+    __slots__ = ()
+
+
+def _digits(text: str) -> Number:
     """The number as it is written, unless it is one that nobody measured."""
     if len(text) > MAX_DIGITS:
         raise BadJson(f"a number of {len(text):,} digits: at most {MAX_DIGITS} are read")
-    return text
+    return Number(text)
 
 
 # numbers stay as written: 007 of a CSV and 1e3 of a JSON file are ids, and NaN is a wrong word, not a float
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_int=_digits, parse_float=_digits, parse_constant=str
+    object_pairs_hook=_unique, parse_int=_digits, parse_float=_digits, parse_constant=Number
 )
 
 
 def read_json(text: str, *, halves: bool = False) -> Any:
-    """The JSON value of a text; its numbers, NaN and Infinity are texts.
+    """The JSON value of a text; its numbers are texts of the type Number.
 
     Args:
         text: one JSON value.

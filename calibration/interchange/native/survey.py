@@ -1,0 +1,128 @@
+"""A first pass over a file of labels or verdicts: its criteria, words, rubrics, judges and repeated keys.
+
+A stub rubric, the names of judges and the treatment of repeats need to know the whole file before its
+first record is stored.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any, Final
+
+from calibration.interchange.json_values import as_text
+from calibration.interchange.native.source import NativeFile, Record
+
+CONSTRUCTED: Final = "constructed"
+"""The origin of evidence that was made up for a demonstration; it is stamped wherever it is shown."""
+ADJUDICATION: Final = "adjudication"
+MAX_WORDS: Final = 200
+"""Different label words of a criterion that are told apart; no scale has as many."""
+
+
+@dataclass(slots=True)
+class Survey:
+    """What a file holds, of its readable records."""
+
+    words: dict[str, Counter[str | None]] = field(default_factory=dict)
+    """By criterion: how often each label word occurs; null is None."""
+    first: dict[tuple[str, str | None], int] = field(default_factory=dict)
+    """Criterion and word -> the line it is first met on."""
+    rubrics: set[str | None] = field(default_factory=set)
+    """The rubrics that lines name."""
+    judges: dict[str, set[str | None]] = field(default_factory=dict)
+    """Judge -> the rubrics that its lines name."""
+    repeated: set[bytes] = field(default_factory=set)
+    """Keys that occur more than once."""
+    labelled: set[bytes] = field(default_factory=set)
+    """Item, criterion and rater of every label: its raters may not adjudicate an item."""
+    adjudications: int = 0
+    constructed: bool = False
+
+
+def key_of(*parts: Any) -> bytes:
+    """Sixteen bytes that stand for what identifies a record, so that a million of them fit in memory."""
+    joined = "\0".join([part if type(part) is str else as_text(part) for part in parts])
+    return blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def label_key(fields: Mapping[str, Any]) -> bytes:
+    """The key of a label: item, criterion, rater and repeat; of an adjudication: item and criterion."""
+    get = fields.get
+    if get("kind") == ADJUDICATION:
+        return key_of(ADJUDICATION, get("item_id"), get("criterion"))
+    return key_of(get("item_id"), get("criterion"), get("rater"), get("repeat") or "0")
+
+
+def verdict_key(fields: Mapping[str, Any]) -> bytes:
+    """The key of a verdict: item, judge, rubric, criterion, order and repeat."""
+    get = fields.get
+    return key_of(
+        get("item_id"), get("judge"), get("rubric"), get("criterion"), get("order"), get("repeat") or "0"
+    )
+
+
+def survey_labels(file: NativeFile) -> Survey:
+    """What a file of labels holds."""
+    found = Survey()
+    seen: set[bytes] = set()
+    for record in file.records():
+        if isinstance(record, Record):
+            fields = record.fields
+            _note(found, record)
+            _count(found, seen, label_key(fields))
+            if fields.get("kind") == ADJUDICATION:
+                found.adjudications += 1
+            else:
+                found.labelled.add(
+                    key_of(fields.get("item_id"), fields.get("criterion"), fields.get("rater"))
+                )
+    return found
+
+
+def survey_verdicts(file: NativeFile) -> Survey:
+    """What a file of verdicts holds."""
+    found = Survey()
+    seen: set[bytes] = set()
+    pairs: set[tuple[str, str | None]] = set()
+    for record in file.records():
+        if isinstance(record, Record):
+            fields = record.fields
+            rubric = _note(found, record)
+            pairs.add((as_text(fields.get("judge")), rubric))
+            _count(found, seen, verdict_key(fields))
+    for judge, rubric in pairs:
+        found.judges.setdefault(judge, set()).add(rubric)
+    return found
+
+
+def _note(found: Survey, record: Record) -> str | None:
+    """Counts the label under its criterion; the rubric that the line names."""
+    fields = record.fields
+    criterion, label, rubric = fields.get("criterion"), fields.get("label"), fields.get("rubric")
+    if isinstance(criterion, str):
+        words = found.words.get(criterion)
+        if words is None:
+            words = found.words[criterion] = Counter()
+        if label is not None and type(label) is not str:
+            label = as_text(label)
+        if label in words:
+            words[label] += 1
+        elif len(words) < MAX_WORDS:
+            words[label] = 1
+            found.first[criterion, label] = record.line
+    if rubric is not None and type(rubric) is not str:
+        rubric = as_text(rubric)
+    found.rubrics.add(rubric)
+    if fields.get("origin") == CONSTRUCTED:
+        found.constructed = True
+    return rubric
+
+
+def _count(found: Survey, seen: set[bytes], key: bytes) -> None:
+    if key in seen:
+        found.repeated.add(key)
+    else:
+        seen.add(key)
