@@ -158,8 +158,9 @@ def add_adjudications(
     adjudications: Iterable[AdjudicationEntry],
     at: datetime,
     import_key: str | None = None,
+    strict: bool = True,
 ) -> Added:
-    """What became of the resolutions: added, or already there.
+    """What became of the resolutions: added, or already there; where not `strict` also which differ.
 
     Raises:
         DifferentRecord: the item is adjudicated with another answer, by another person or for another reason.
@@ -182,7 +183,11 @@ def add_adjudications(
         ]
 
     return add_records(
-        session=session, row=AdjudicationRow, records=adjudications, rows_of=rows_of, refusal=_adjudicated
+        session=session,
+        row=AdjudicationRow,
+        records=adjudications,
+        rows_of=rows_of,
+        refusal=_adjudicated if strict else None,
     )
 
 
