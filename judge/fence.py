@@ -32,6 +32,7 @@ _IGNORABLE = (
 _CONTROL = "\0-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029"
 _INVISIBLE = re.compile(f"[{_IGNORABLE}{_CONTROL}]|\r(?!\n)")
 _ESCAPE_LIKE = re.compile(r"\\(?=u\{)")
+_LETTERS = bytes(ord("a") + byte % 26 for byte in range(256))
 _ESCAPED = re.compile(r"\\u\{([0-9A-F]{1,6})\}")
 
 
@@ -86,12 +87,7 @@ def mark(secret: bytes, *parts: str | int, length: int = MARK_LENGTH) -> str:
     (item, criterion, order, repeat, attempt), so no two calls share a mark.
     """
     message = "\x1f".join(str(part) for part in parts).encode("utf-8", "surrogatepass")
-    number = int.from_bytes(hmac.digest(secret, message, hashlib.sha256), "big")
-    letters = []
-    for _ in range(length):
-        number, letter = divmod(number, 26)
-        letters.append(chr(ord("a") + letter))
-    return "".join(letters)
+    return hmac.digest(secret, message, hashlib.sha256)[:length].translate(_LETTERS).decode("ascii")
 
 
 def visible(text: str) -> str:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from random import Random
-from typing import IO
+from typing import IO, cast
 
 from pydantic import SecretStr
 
@@ -193,15 +193,14 @@ def _start(log: IO[bytes]) -> subprocess.Popen[str]:
 
 def _address(process: subprocess.Popen[str], order: str, log: IO[bytes], path: Path) -> str:
     """The address that the server reports once it answers; stops waiting after START_TIMEOUT_S."""
-    if process.stdin is None or process.stdout is None:
-        raise ExecutionError("the server process has no pipes", retryable=False)
+    orders, reports = cast("IO[str]", process.stdin), cast("IO[str]", process.stdout)
     watch = threading.Timer(START_TIMEOUT_S, process.kill)
     watch.start()
     try:
         with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(order + "\n")
-            process.stdin.flush()
-        line = process.stdout.readline()
+            orders.write(order + "\n")
+            orders.flush()
+        line = reports.readline()
     finally:
         watch.cancel()
     if not line:
@@ -225,9 +224,8 @@ def _not_started(code: int, log: IO[bytes], path: Path) -> DeclarationError | Ex
 def _stop(process: subprocess.Popen[str]) -> None:
     """Close its input, which tells the server to end; kill it where it does not."""
     for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with contextlib.suppress(BrokenPipeError):
-                pipe.close()
+        with contextlib.suppress(BrokenPipeError):
+            cast("IO[str]", pipe).close()
     try:
         process.wait(STOP_TIMEOUT_S)
     except subprocess.TimeoutExpired:

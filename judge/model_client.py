@@ -1,8 +1,9 @@
 """Models of every provider through LiteLLM: the one module, beside judge.local_model, that knows it.
 
-LiteLLM is imported at the first call and never before: its import takes seconds. Of it only `acompletion` is
-used, with its own retries off. Its exceptions are told apart by the HTTP answer that caused them, because its
-classes are not enough: a refused connection, a missing key and an HTML page all come as InternalServerError.
+LiteLLM is imported when a transport is made and never before: its import takes seconds. Of it only
+`acompletion` is used, with its own retries off. Its exceptions are told apart by the HTTP answer that caused
+them, because its classes are not enough: a refused connection, a missing key and an HTML page all come as
+InternalServerError.
 Nothing that it says reaches a message or a log: providers repeat keys and prompts in their errors.
 """
 
@@ -94,12 +95,13 @@ def connect(
 
 
 def missing_key(model: str) -> tuple[str, ...]:
-    """The environment variables that hold the provider's key and are not set; empty where none is needed.
+    """The environment variables that hold the provider's API key and are not set; empty where none is needed.
 
-    Asked before a run, because LiteLLM reports a missing key as a server error.
+    Asked before a run, because LiteLLM reports a missing key as a server error. Providers that are reached
+    by other credentials (a cloud's own) are not asked about: those may come from the machine.
     """
     found = _litellm().validate_environment(model=model)
-    return () if found["keys_in_environment"] else tuple(found["missing_keys"])
+    return tuple(name for name in found["missing_keys"] if name.endswith("_API_KEY"))
 
 
 class LiteLLMTransport:
@@ -118,6 +120,7 @@ class LiteLLMTransport:
 
         Without `api_key` a provider's own address gets the key from the environment, a declared address none.
         """
+        _litellm()  # here: its import takes seconds, which no deadline and no latency should count
         self._api_key = api_key
         self._cost = _free_cost if free else _declared_cost(prices) if prices else _map_cost
         self._deadline_s = deadline_s

@@ -14,80 +14,25 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
-from judge.calls import EMBEDDED_COST, NO_COST, Cost, CostSource, Fault, Prices, Tokens
+from judge.calls import Fault
 from judge.model_client import (
     LiteLLMTransport,
-    Message,
     ModelCallError,
     ModelReply,
     ModelRequest,
-    RetryingClient,
     connect,
     missing_key,
 )
 from rubrics.errors import ExecutionError
 from rubrics.verdict import Outcome, unknown
-from tests.judge.provider import JSON_TYPE, Answer, Handler, Provider, completion, fault, in_turn, page
+from tests.judge.calling import KEY, OK, ask, call, raw
+from tests.judge.provider import JSON_TYPE, Answer, Provider, completion, fault, in_turn, page
 
-KEY = "sk-canary-5f1c0de5f1c0de5f1c0de"
-SCHEMA = {
-    "type": "object",
-    "properties": {"verdict": {"type": "string", "enum": ["pass", "fail"]}},
-    "required": ["verdict"],
-    "additionalProperties": False,
-}
-
-
-class Call(NamedTuple):
-    """What one call came to, and what the provider saw of it."""
-
-    reply: ModelReply | None
-    error: ModelCallError | None
-    provider: Provider
-    waits: list[float]
-
-    @property
-    def outcome(self) -> Outcome:
-        """The verdict of a failed call."""
-        assert self.error is not None
-        return self.error.outcome
-
-
-def ask(base: str | None, model: str = "openai/some-model", **changes: Any) -> ModelRequest:
-    """A small request to the address."""
-    return ModelRequest(model, (Message("user", "Is it so?"),), 20, api_base=base, **changes)
-
-
-def call(
-    handler: Handler, *, deadline_s: float = 20.0, model: str = "openai/some-model", **options: Any
-) -> Call:
-    """One call through retries and LiteLLM, its waits recorded and not waited."""
-    waits: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        waits.append(seconds)
-
-    async def run(base: str) -> ModelReply:
-        transport = LiteLLMTransport(**{"api_key": SecretStr(KEY), "deadline_s": deadline_s, **options})
-        client = RetryingClient(transport, rng=Random(1), sleep=sleep)
-        try:
-            return await client.complete(ask(base, model))
-        finally:
-            await client.aclose()
-
-    with Provider(handler) as provider:
-        try:
-            return Call(asyncio.run(run(provider.api_base)), None, provider, waits)
-        except ModelCallError as error:
-            return Call(None, error, provider, waits)
-
-
-OK = completion('{"verdict": "pass"}')
 PROVIDER_ERROR = unknown("error", "provider_error")
 UNREACHABLE = unknown("error", "unreachable")
 AUTH = unknown("error", "auth")
@@ -98,11 +43,6 @@ NO_CHOICE = Answer(
     body=b'{"id":"x","object":"chat.completion","created":1,"model":"m","choices":[]}',
     headers={"content-type": JSON_TYPE},
 )
-
-
-def raw(body: bytes, **how: Any) -> Answer:
-    """A success status with this body."""
-    return Answer(body=body, headers={"content-type": JSON_TYPE}, **how)
 
 
 @pytest.mark.parametrize(
@@ -247,6 +187,13 @@ def test_a_missing_key_is_found_before_any_call(provider: str) -> None:
 
 
 @pytest.mark.usefixtures("_no_keys")
+@pytest.mark.parametrize("model", ["ollama/llama3", "bedrock/anthropic.claude-v2", "vertex_ai/gemini-pro"])
+def test_a_provider_without_api_keys_is_not_refused(model: str) -> None:
+    """A server of one's own needs none, and a cloud's credentials may come from the machine."""
+    assert missing_key(model) == ()
+
+
+@pytest.mark.usefixtures("_no_keys")
 def test_a_key_of_the_environment_is_not_sent_to_a_declared_address(monkeypatch: pytest.MonkeyPatch) -> None:
     """The provider's key belongs to the provider; a server of one's own gets its own key or none."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -272,131 +219,6 @@ def test_a_parameter_that_the_model_does_not_take_is_named() -> None:
         assert provider.hits == []
     assert (error.fault, error.stops_run) == (Fault.UNSUPPORTED, True)
     assert "set temperature to null in the judge spec" in str(error)
-
-
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        pytest.param(
-            completion('{"verdict": "pa', finish="length"), ('{"verdict": "pa', "length", None), id="cut"
-        ),
-        pytest.param(completion(None, refusal="I cannot."), (None, "stop", "I cannot."), id="refusal"),
-        pytest.param(completion("", finish="content_filter"), ("", "content_filter", None), id="filtered"),
-        pytest.param(completion(None), (None, "stop", None), id="null content"),
-    ],
-)
-def test_what_is_no_finished_answer_is_handed_on_as_such(
-    answer: Answer, expected: tuple[str | None, str, str | None]
-) -> None:
-    """Truncation, refusal and filter are replies, not faults: one hit, and the parser gives the reason."""
-    result = call(in_turn(answer))
-    assert result.reply is not None
-    assert (result.reply.text, result.reply.finish, result.reply.refusal) == expected
-    assert len(result.provider.hits) == 1
-
-
-def test_a_tool_call_or_a_second_choice_is_no_finished_answer() -> None:
-    """Nothing of them is read as text."""
-    tool = [{"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"verdict": "pass"}'}}]
-    called = call(in_turn(completion(None, finish="tool_calls", tool_calls=tool))).reply
-    assert called is not None
-    assert (called.text, called.finish) == (None, "tool_calls")
-    body = json.loads(OK.body)
-    body["choices"] *= 2
-    twice = call(in_turn(raw(json.dumps(body).encode()))).reply
-    assert twice is not None
-    assert (twice.text, twice.finish) == (None, "several_choices")
-
-
-def test_the_request_on_the_wire_is_what_was_declared() -> None:
-    """Model, messages, parameters and a strict schema arrive; what is None is not sent."""
-
-    async def run(base: str) -> None:
-        client = connect(rng=Random(1), api_key=SecretStr(KEY))
-        await client.complete(ask(base, temperature=0.0, seed=7, schema=SCHEMA))
-        await client.aclose()
-
-    with Provider(in_turn(OK)) as provider:
-        asyncio.run(run(provider.api_base))
-        body = provider.hits[0].body
-    schema = {"name": "verdict", "strict": True, "schema": SCHEMA}
-    assert body == {
-        "model": "some-model",
-        "messages": [{"role": "user", "content": "Is it so?"}],
-        "max_tokens": 20,
-        "temperature": 0.0,
-        "seed": 7,
-        "response_format": {"type": "json_schema", "json_schema": schema},
-    }
-
-
-def test_the_reply_says_who_answered_and_what_it_took() -> None:
-    """Reported model, fingerprint, tokens (cached apart) and latency are kept."""
-    usage = {
-        "prompt_tokens": 100,
-        "completion_tokens": 7,
-        "total_tokens": 107,
-        "prompt_tokens_details": {"cached_tokens": 60},
-    }
-    reply = call(in_turn(completion("x", usage=usage, delay=0.05))).reply
-    assert reply is not None
-    assert (reply.model, reply.fingerprint) == ("served-model-1", "fp_test")
-    assert reply.tokens == Tokens(40, 60, 7)
-    assert reply.latency_ms >= 50
-
-
-@pytest.mark.parametrize(
-    "usage",
-    [
-        {"prompt_tokens": -1, "completion_tokens": 7, "total_tokens": 6},
-        {"prompt_tokens": 9, "completion_tokens": -7, "total_tokens": 2},
-        {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
-    ],
-)
-def test_counts_that_cannot_be_are_unknown(usage: dict[str, int]) -> None:
-    """A negative count, or none at all, is unknown and so is the cost."""
-    reply = call(in_turn(completion("x", usage=usage)), prices=Prices(1.0, 1.0)).reply
-    assert reply is not None
-    assert (reply.tokens, reply.cost) == (Tokens(), NO_COST)
-
-
-def test_the_cost_has_a_source_or_is_null() -> None:
-    """Declared prices, a free model, and a known name at a foreign address, which the map must not bill."""
-    declared = call(in_turn(OK), prices=Prices(uncached_input=0.15, output=0.6)).reply
-    free = call(in_turn(OK), free=True).reply
-    borrowed = call(in_turn(OK), model="openai/gpt-4o-mini").reply
-    assert declared is not None
-    assert free is not None
-    assert borrowed is not None
-    # 100 tokens at $0.15 and 7 at $0.60 a million: 15 + 4.2 millionths, rounded up
-    assert declared.cost == Cost(20, CostSource.DECLARED)
-    assert free.cost == EMBEDDED_COST
-    assert borrowed.cost == NO_COST
-
-
-def test_cached_input_has_its_own_price() -> None:
-    """Cached tokens are billed apart where a price is declared for them, else as the others."""
-    tokens = Tokens(uncached_input=40, cached_input=60, output=7)
-    assert Prices(1.0, 2.0, cached_input=0.5).cost(tokens).micros == 84
-    assert Prices(1.0, 2.0).cost(tokens).micros == 114
-
-
-def test_the_price_map_is_used_at_the_providers_own_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A known model is priced by the map of the installed LiteLLM."""
-    with Provider(in_turn(OK)) as provider:
-        monkeypatch.setenv("OPENAI_API_BASE", provider.api_base)  # stands in for the provider's own address
-
-        async def run() -> ModelReply:
-            transport = LiteLLMTransport(api_key=SecretStr(KEY))
-            try:
-                return await transport.send(ask(None, "openai/gpt-4o-mini"))
-            finally:
-                await transport.aclose()
-
-        reply = asyncio.run(run())
-    assert reply.cost.source is CostSource.PRICE_MAP
-    # $0.15 and $0.60 a million: 15 + 4.2 millionths
-    assert reply.cost.micros == 20
 
 
 ANTHROPIC = {

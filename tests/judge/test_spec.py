@@ -220,6 +220,7 @@ MODEL = "kind: model\nname: a\nmodel: openai/x\n"
         (f"{MODEL}prompt: standard@99\n", 4, "there are: brief@1, standard@1"),
         (f"{MODEL}endpoint: compatible\n", 4, "'compatible' needs 'api_base'"),
         (f"{MODEL}endpoint: embedded\n", 4, "'embedded' needs 'weights'"),
+        (f"{MODEL}endpoint: embedded\nweights: abc\n", 5, "'abc' is no SHA-256"),
         (f"{MODEL}api_base: http://h/v1\n", 4, "is not used at endpoint 'provider'"),
         (f"{MODEL}show: [a, a]\n", 4, "names a field twice"),
         ("kind: baseline\nname: vibes\n", 2, "'vibes' is not allowed"),
