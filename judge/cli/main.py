@@ -31,6 +31,7 @@ class Entry(NamedTuple):
 
 COMMANDS: Final[dict[str, Entry]] = {
     "check": Entry("judge.cli.check", "Examine a judge from a table of human and judge labels; no database."),
+    "demo": Entry("judge.cli.demo", "Examine judges on a bundled, constructed sample."),
     "set": Entry("judge.cli.sets", "Draw, freeze and show calibration sets."),
     "calibrate": Entry("judge.cli.calibrate", "Report on judges from recorded labels and verdicts."),
     "admit": Entry("judge.cli.admit", "Sign what a policy says of a judge."),

@@ -56,6 +56,16 @@ def print_report(console: Console, shown: Examination | Comparison, *, explain: 
     _Page.on(console, Readings.of(shown)).write(explain=explain)
 
 
+def print_figures(console: Console, shown: Examination | Comparison) -> None:
+    """Write the counts in words, what a reader must know, and the judges against the limit; nothing after."""
+    page = _Page.on(console, Readings.of(shown))
+    page.paragraph(headline(page.readings.comparison))
+    page.warnings()
+    for group in page.readings.groups:
+        page.blank()
+        page.group(group)
+
+
 @dataclass(frozen=True, slots=True)
 class _Page:
     """One report being written to one console."""
@@ -115,7 +125,8 @@ class _Page:
         """The mark and the word, who was examined, and the sentences that bound it."""
         mark = self.mark(reading.outcome)
         word = OUTCOME_WORDS[reading.outcome] if reading.outcome else UNASKED
-        self.paragraph(f"{mark} {word}: {reading.judge}".strip(), style=_style(reading.outcome))
+        stamp = " (constructed)" if reading.report.constructed else ""
+        self.paragraph(f"{mark} {word}{stamp}: {reading.judge}".strip(), style=_style(reading.outcome))
         for text in bound_by(reading):
             self.paragraph(text, lead=_GAP)
 

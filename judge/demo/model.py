@@ -29,3 +29,8 @@ class ModelStep:
 def no_model(reason: str) -> ModelStep:
     """The step without a model."""
     return ModelStep((), reason)
+
+
+def find_model(*, wanted: bool) -> ModelStep:
+    """The embedded model, if it is wanted and installed."""
+    return no_model("" if wanted else "No model judge was examined, as asked.")

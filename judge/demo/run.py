@@ -41,7 +41,6 @@ class Grading:
     """What became of one request to grade the kept items."""
 
     criterion: str
-    judge: str
     grades: tuple[Grade, ...]
     refused: AdmissionError | None
     """Why nothing was graded; `voirdire grade` ends with 4."""
@@ -90,7 +89,7 @@ def run_demo(store: Store, model: ModelStep, *, clock: Callable[[], datetime]) -
         new_looks=new_looks,
         made_at=_made_at(store, comparison),
         decisions=decisions,
-        gradings=tuple(_grade(store, sample, each, clock()) for each in comparison.examinations),
+        gradings=tuple(_grade(store, sample, criterion, clock()) for criterion in CRITERIA),
         model_absent=model.absent,
     )
 
@@ -172,16 +171,15 @@ def _signed(
     )
 
 
-def _grade(store: Store, sample: Sample, examination: Examination, at: datetime) -> Grading:
-    """The kept items graded by the judge that was examined, if the registry lets it."""
-    criterion, judge = examination.report.criterion, examination.report.judge
-    request = GradeRequest(sample.rubric, (criterion,), judge)
+def _grade(store: Store, sample: Sample, criterion: str, at: datetime) -> Grading:
+    """The kept items graded by the criterion's admitted judge, if there is one."""
+    request = GradeRequest(sample.rubric, (criterion,))
     try:
         with store.read() as session:
             graders = appoint(session=session, request=request, at=at)
-        return Grading(criterion, judge, tuple(grade_items(request, graders, sample.kept)), None)
+        return Grading(criterion, tuple(grade_items(request, graders, sample.kept)), None)
     except AdmissionError as refused:
-        return Grading(criterion, judge, (), refused)
+        return Grading(criterion, (), refused)
 
 
 def _made_at(store: Store, comparison: Comparison) -> datetime:
