@@ -15,6 +15,7 @@ from calibration.values import Undefined
 _METHODS = {
     "fleiss-cohen-everitt": "Fleiss-Cohen-Everitt 1969",
     "bootstrap-percentile": "percentile bootstrap",
+    "bootstrap-bca": "BCa bootstrap",
 }
 
 Tables = Sequence[Sequence[Sequence[int]]]

@@ -12,8 +12,6 @@ from calibration.values import Undefined
 
 Floats = NDArray[np.float64]
 
-MAX_STEPS = 60
-
 
 @dataclass(frozen=True, slots=True)
 class LogisticFit:
@@ -112,18 +110,20 @@ def _newton(design: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
     """The maximum of the likelihood by Newton's method with halved steps, and the information there."""
     trials = yes + no
     beta = np.zeros(design.shape[1])
-    best = _log_likelihood(design @ beta, yes, no)
-    for _ in range(MAX_STEPS):
-        fitted = _sigmoid(design @ beta)
-        information = (design * (trials * fitted * (1 - fitted))[:, None]).T @ design
-        step = np.linalg.solve(information, design.T @ (yes - trials * fitted))
+    best, gain = _log_likelihood(design @ beta, yes, no), np.inf
+    information = _information(design, trials, beta)
+    while gain > 1e-13 * (1 + abs(best)):
+        step = np.linalg.solve(information, design.T @ (yes - trials * _sigmoid(design @ beta)))
         while (reached := _log_likelihood(design @ (beta + step), yes, no)) < best - 1e-9 * (1 + abs(best)):
             step = step / 2
-        beta, best = beta + step, reached
-        if float(np.abs(step).max()) < 1e-12 * (1 + float(np.abs(beta).max())):
-            break
+        beta, best, gain = beta + step, reached, reached - best
+        information = _information(design, trials, beta)
+    return beta, information
+
+
+def _information(design: Floats, trials: Floats, beta: Floats) -> Floats:
     fitted = _sigmoid(design @ beta)
-    return beta, (design * (trials * fitted * (1 - fitted))[:, None]).T @ design
+    return np.asarray((design * (trials * fitted * (1 - fitted))[:, None]).T @ design)
 
 
 def _sigmoid(score: Floats) -> Floats:

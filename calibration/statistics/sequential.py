@@ -155,12 +155,9 @@ def confidence_sequence(x: int, n: int, *, alpha: float = 0.05, a: float = 1.0, 
 
 def _boundary(far_end: float, inside: float, outside: Callable[[float], bool]) -> float:
     """The point between an end outside and a point inside at which `outside` changes, by bisection."""
-    for _ in range(200):
-        middle = (far_end + inside) / 2
-        if middle in (far_end, inside):
-            break
+    while (middle := (far_end + inside) / 2) not in (far_end, inside):
         far_end, inside = (middle, inside) if outside(middle) else (far_end, middle)
-    return (far_end + inside) / 2
+    return middle
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ def test_bad_cells(numbers: tuple[int, int, int], message: str) -> None:
 
 
 def simulated_fars(rng: np.random.Generator, cases: int, share: float) -> tuple[float, float, bool]:
-    """The design's FAR, the FAR from adjudicating accepted failures alone, and whether 5 % is in the interval.
+    """The design's FAR, the FAR from adjudicating accepted failures alone, and whether 5 % is inside.
 
     10 % failures; a judge with FAR 5 % and FRR 10 %; raters wrongly fail 3 % of passes and catch 98 % of the
     failures that the judge rejected, 70 % of those that it accepted: a blind spot that both share.
@@ -147,7 +147,7 @@ def check_design(replicates: int, cases: int) -> None:
     design, alone = np.array([r[0] for r in runs]), np.array([r[1] for r in runs])
     for values, biased in ((design, False), (alone, True)):
         error = values.std() / math.sqrt(replicates)
-        assert (values.mean() < 0.05 - 4 * error) is biased
+        assert bool(values.mean() < 0.05 - 4 * error) is biased
     assert abs(design.mean() - 0.05) < 4 * design.std() / math.sqrt(replicates) + 2e-4
     assert sum(r[2] for r in runs) / replicates >= 0.93
 

@@ -76,7 +76,7 @@ def test_independent_cases_with_large_margins_get_the_normal_interval() -> None:
 def test_a_margin_below_10_percent_gets_resamples() -> None:
     """9 % of one label: bootstrap; exactly 10 %: normal."""
     small = estimate([[85, 6], [3, 6]])
-    assert method(small) == "bootstrap-percentile"
+    assert method(small) == "bootstrap-bca"
     assert isinstance(small.interval, Interval)
     assert small.interval.lower < small.value < small.interval.upper
     assert method(estimate([[85, 5], [5, 5]])) == "fleiss-cohen-everitt"

@@ -135,3 +135,14 @@ def test_extreme_slopes_converge() -> None:
     residual = np.array(yes) - (np.array(yes) + np.array(no)) * p
     assert abs(residual.sum()) < 1e-6
     assert abs((residual * np.array(x)).sum()) < 1e-5
+
+
+def test_a_step_that_overshoots_is_halved() -> None:
+    """An outlying value makes Newton's first step jump too far; the score is 0 at the estimate."""
+    x, yes, no = [702.6, -3.9, -6.5, -2.9, -6.2], [1966, 3, 0, 11, 3], [0, 145, 592, 346, 1964]
+    found = fitted(fit_logistic([x], yes, no))
+    assert found.coefficients == pytest.approx((-0.540509, 0.976817), abs=1e-5)
+    score = np.array([found.coefficients[0] + found.coefficients[1] * v for v in x])
+    residual = np.array(yes) - (np.array(yes) + np.array(no)) / (1 + np.exp(-score))
+    assert abs(residual.sum()) < 1e-6
+    assert abs((residual * np.array(x)).sum()) < 1e-4
