@@ -13,8 +13,8 @@ _EPILOG = """
 
 voirdire set draw may --dataset support --n 200 --one-per-cluster
 
-voirdire set draw hard --dataset support --design failure_oversampled --by screen --take fail=100 --take pass=60 \
---rubric refund-policy@1 --criterion resolves_request
+voirdire set draw hard --dataset support --design failure_oversampled --by screen --take fail=100 \
+--take pass=60 --rubric refund-policy@1 --criterion resolves_request
 
 voirdire set freeze may
 """
