@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from itertools import chain, count
 from typing import Any, Final
 
 from sqlmodel import Session
 
-from calibration.interchange.native.choosing import Chosen
 from calibration.interchange.native.survey import Survey
 from calibration.store.judges import RunOrigin, RunState, add_judge, add_run, list_judges
 from calibration.store.text import name as checked_name
@@ -38,35 +38,42 @@ def external_digest(name: str, version: str = "") -> str:
 class ImportedRuns:
     """The run of each judge of a file, made when it is first met."""
 
-    def __init__(
-        self, *, session: Session, dataset: str, survey: Survey, chosen: Chosen, actor: str, at: datetime
-    ) -> None:
+    def __init__(self, *, session: Session, dataset: str, survey: Survey, actor: str, at: datetime) -> None:
         self._session = session
         self._dataset = dataset
-        self._chosen = chosen
         self._actor = actor
         self._at = at
         self._several = {judge for judge, words in survey.judges.items() if len(words) > 1}
-        self._runs: dict[tuple[str, str | None], str] = {}
-        self._called = {judge.digest: judge.name for judge in list_judges(session=session)}
+        self._runs: dict[tuple[str, str, str], str] = {}
+        recorded = list_judges(session=session)
+        self._called = {judge.digest: judge.name for judge in recorded}
+        self._declared = {
+            (judge.content.get("name"), judge.content.get("version", "")): judge.digest
+            for judge in recorded
+            if judge.kind == EXTERNAL
+        }
         self.names: dict[str, None] = {}
         """What the judges of the file are called, in the order of their first verdicts."""
 
-    def run(self, judge: str, word: str | None, rubric: Rubric) -> str:
-        """The key of the run that holds the verdicts of a judge whose lines name the rubric `word`.
+    def run(self, judge: str, asked: str, rubric: Rubric) -> str:
+        """The key of the run that holds the verdicts of a judge.
+
+        Args:
+            judge: as the file calls it.
+            asked: by which prompt or version the file says; another one is another judge.
+            rubric: under which its verdicts stand.
 
         Raises:
             DeclarationError: no database can store the judge's name.
         """
-        key = (judge, word)
+        key = (judge, asked, rubric.ref)
         found = self._runs.get(key)
         if found is None:
-            found = self._runs[key] = self._made(checked_name(judge, "judge"), word, rubric)
+            found = self._runs[key] = self._made(checked_name(judge, "judge"), asked, rubric)
         return found
 
-    def _made(self, judge: str, word: str | None, rubric: Rubric) -> str:
-        asked = self._chosen.asked(word)
-        identity = external_digest(judge, asked)
+    def _made(self, judge: str, asked: str, rubric: Rubric) -> str:
+        identity = self._declared.get((judge, asked)) or external_digest(judge, asked)
         if identity not in self._called:
             self._called[identity] = self._free_name(judge, asked)
             add_judge(
@@ -92,13 +99,10 @@ class ImportedRuns:
         )
 
     def _free_name(self, judge: str, asked: str) -> str:
-        """The judge's name as the file has it; with the prompt where that alone would name two judges."""
+        """The judge's name as the file has it; with its prompt where the name alone would mean two judges."""
         taken = set(self._called.values())
         if judge not in self._several and judge not in taken:
             return judge
-        name = f"{judge}/{asked}" if asked else judge
-        number = 2
-        while name in taken:
-            name = f"{judge}/{asked or EXTERNAL}-{number}"
-            number += 1
-        return checked_name(name, "judge")
+        base = f"{judge}/{asked}" if asked else judge
+        further = chain([base, f"{base}/{EXTERNAL}"], (f"{base}/{EXTERNAL}-{n}" for n in count(2)))
+        return checked_name(next(name for name in further if name not in taken), "judge")

@@ -33,7 +33,7 @@ class Survey:
     rubrics: set[str | None] = field(default_factory=set)
     """The rubrics that lines name."""
     judges: dict[str, set[str | None]] = field(default_factory=dict)
-    """Judge -> the rubrics that its lines name."""
+    """Judge -> the rubrics, or versions of it, that its lines name."""
     repeated: set[bytes] = field(default_factory=set)
     """Keys that occur more than once."""
     labelled: set[bytes] = field(default_factory=set)
@@ -60,7 +60,8 @@ def verdict_key(fields: Mapping[str, Any]) -> bytes:
     """The key of a verdict: item, judge, rubric, criterion, order and repeat."""
     get = fields.get
     return key_of(
-        get("item_id"), get("judge"), get("rubric"), get("criterion"), get("order"), get("repeat") or "0"
+        *(get("item_id"), get("judge"), get("judge_version"), get("rubric")),
+        *(get("criterion"), get("order"), get("repeat") or "0"),
     )
 
 
@@ -90,8 +91,8 @@ def survey_verdicts(file: NativeFile) -> Survey:
     for record in file.records():
         if isinstance(record, Record):
             fields = record.fields
-            rubric = _note(found, record)
-            pairs.add((as_text(fields.get("judge")), rubric))
+            rubric, version = _note(found, record), fields.get("judge_version")
+            pairs.add((as_text(fields.get("judge")), rubric if version is None else as_text(version)))
             _count(found, seen, verdict_key(fields))
     for judge, rubric in pairs:
         found.judges.setdefault(judge, set()).add(rubric)

@@ -39,6 +39,7 @@ from rubrics.verdict import UnknownReason
 
 _PLAIN: Final = frozenset(
     {"item_id", "judge", "rubric", "criterion", "order", "label", "raw", "reason", "detail", "repeat"}
+    | {"judge_version"}
 )
 _RARE: Final = frozenset(
     {"rationale", "reported_model", "tokens_in", "tokens_out", "cost_micros", "latency_ms", "decided_at"}
@@ -108,11 +109,11 @@ class _Verdicts:
             session=running.session,
             dataset=options.dataset,
             survey=survey,
-            chosen=chosen,
             actor=running.by.actor,
             at=running.by.at,
         )
         self._settled: dict[bytes, _Settled] = {}
+        self._prompts: dict[str | None, str] = {}
         self._books = AnswerBooks(chosen.rubrics, Side.JUDGE, maps=options.maps, null_as=options.null_as)
 
     def take(self) -> None:
@@ -159,7 +160,7 @@ class _Verdicts:
         if type(item_id) is not str or item_id not in self._running.known:
             item_id = required(fields, "item_id")
             self._running.join(item_id)
-        word, criterion = get("rubric"), required(fields, "criterion")
+        word, version, criterion = get("rubric"), get("judge_version"), required(fields, "criterion")
         if word is not None and type(word) is not str:
             word = as_text(word)
         rubric, book = self._opened.get((word, criterion)) or self._open(word, criterion)
@@ -167,7 +168,7 @@ class _Verdicts:
         order = self._order(fields)
         raw = get("raw")
         return VerdictEntry(
-            run_key=self._runs.run(judge, word, rubric),
+            run_key=self._runs.run(judge, self._asked(word) if version is None else as_text(version), rubric),
             item_id=item_id,
             criterion=criterion,
             answer=self._in_source_positions(said, order, book),
@@ -183,6 +184,13 @@ class _Verdicts:
     def _open(self, word: str | None, criterion: str) -> tuple[Rubric, AnswerBook]:
         rubric = self._chosen.of(word)
         found = self._opened[word, criterion] = (rubric, self._books.of(rubric, criterion))
+        return found
+
+    def _asked(self, word: str | None) -> str:
+        """By which prompt a judge was asked, where its line's `rubric` says more than the published one."""
+        found = self._prompts.get(word)
+        if found is None:
+            found = self._prompts[word] = self._chosen.asked(word)
         return found
 
     def _rare(self, fields: Mapping[str, Any], rationale: str | None) -> dict[str, Any]:
