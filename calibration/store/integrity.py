@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session
 
 from calibration.store.assessments import ASSESSMENT_STATES, AssessmentRow
 from calibration.store.chain import Broken, Event, Head, events, verify_events
 from calibration.store.columns import Row, row_digest, table_of
-from calibration.store.database import Store, clear_error, database_url, make_engine
+from calibration.store.database import Store, database_url, make_engine
 from calibration.store.decisions import STREAM, verify_decisions
 from calibration.store.imports import import_seal
 from calibration.store.items import ITEM_STATES, ItemRow
@@ -68,18 +69,16 @@ def check(where: str | Path | None, *, checkpoints: Mapping[str, Head] | None = 
         StoreError: there is no store there.
     """
     url = database_url(where)
-    if url.get_backend_name() == "sqlite" and not Path(str(url.database)).is_file():
-        raise StoreError(f"there is no database {str(url.database)!r} to check; give the right --db")
-    store = Store(make_engine(url))
-    try:
-        with store.read() as session:
-            schema = [Finding("schema", "", what) for what in check_schema(session.connection())]
-            file = [] if schema else list(_file(session))
-            return tuple(schema + file) or tuple(findings(session, checkpoints or {}))
-    except DBAPIError as error:
-        raise clear_error(error, store.where) from error
-    finally:
-        store.close()
+    if url.get_backend_name() == "sqlite":
+        path = Path(str(url.database))
+        if not path.is_file():
+            raise StoreError(f"there is no database {str(path)!r} to check; give the right --db")
+        damage = _damage(path)
+        if damage:
+            return damage
+    with Store(make_engine(url)) as store, store.read() as session:
+        schema = tuple(Finding("schema", "", what) for what in check_schema(session.connection()))
+        return schema or tuple(findings(session, checkpoints or {}))
 
 
 def findings(session: Session, checkpoints: Mapping[str, Head]) -> Iterator[Finding]:
@@ -101,15 +100,19 @@ def findings(session: Session, checkpoints: Mapping[str, Head]) -> Iterator[Find
 _CHANGED = "its content is not the one that its digest names"
 
 
-def _file(session: Session) -> Iterator[Finding]:
-    connection = session.connection()
-    if connection.dialect.name != "sqlite":
-        return
-    for (said,) in connection.exec_driver_sql("PRAGMA integrity_check(5)"):
-        if said != "ok":
-            yield Finding("file", "", said)
-    for table, rowid, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
-        yield Finding(table, str(rowid), f"refers to nothing in {parent}")
+def _damage(path: Path) -> tuple[Finding, ...]:
+    """What SQLite itself finds wrong with the file; nothing else can be read then."""
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            said = [row[0] for row in connection.execute("PRAGMA integrity_check(5)")]
+            orphans = connection.execute("PRAGMA foreign_key_check").fetchmany(5)
+    except sqlite3.DatabaseError as error:
+        return (Finding("file", "", f"{error}: restore a backup"),)
+    broken = tuple(Finding("file", "", each) for each in said if each != "ok")
+    lost = tuple(
+        Finding(table, str(rowid), f"refers to nothing in {parent}") for table, rowid, parent, _ in orphans
+    )
+    return (*broken, *lost)
 
 
 def _payloads(session: Session) -> Iterator[Finding]:

@@ -1,0 +1,61 @@
+"""What a rater's process may import reaches no verdict, set design, report or decision."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import calibration.store
+
+SECRET = ("sets", "judges", "calls", "verdicts", "reports", "decisions", "erasing", "integrity")
+OPEN = (
+    "items",
+    "references",
+    "assessments",
+    "payloads",
+    "rubrics",
+    "imports",
+    "schema",
+    "database",
+    "chain",
+    "backup",
+)
+
+
+@pytest.mark.parametrize("module", OPEN)
+def test_open_modules_load_no_secret_one(module: str) -> None:
+    """Importing a module of the open class leaves those of the secret class unloaded."""
+    code = (
+        f"import sys, calibration.store.{module};"
+        "print(*sorted(name for name in sys.modules if name.startswith('calibration')))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert f"calibration.store.{module}" in loaded
+    assert not [name for name in loaded if name.removeprefix("calibration.store.") in SECRET]
+    assert not [name for name in loaded if name in ("calibration.evidence", "calibration.report")]
+
+
+def test_the_secret_modules_are_all_listed() -> None:
+    """A module of the store belongs to one of the two classes."""
+    helpers = {"__init__", "columns", "inserting", "reading", "text", "triggers"}
+    files = {path.stem for path in Path(calibration.store.__file__).parent.glob("*.py")}
+    assert files == {*SECRET, *OPEN, *helpers}
+
+
+def test_opening_a_current_store_loads_no_migration_tool() -> None:
+    """Starting up on a current store costs no Alembic, and the store no LiteLLM, Streamlit or SciPy."""
+    code = (
+        "import sys, tempfile, pathlib; from calibration.store.schema import open_store;"
+        "path = pathlib.Path(tempfile.mkdtemp()) / 'v.db'; open_store(path).close();"
+        "[sys.modules.pop(name) for name in list(sys.modules) if name.split('.')[0] == 'alembic'];"
+        "open_store(path).close();"
+        "heavy = ('alembic', 'litellm', 'streamlit', 'sklearn', 'scipy', 'fastapi');"
+        "print(*[name for name in heavy if name in sys.modules]); path.unlink()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
