@@ -132,6 +132,19 @@ class CallTally:
     """What the calls of unknown cost were expected to cost at most, as far as it was."""
 
 
+@dataclass(frozen=True, slots=True)
+class VerdictTally:
+    """The verdicts of a run that say the same, counted."""
+
+    value: str
+    reason: UnknownReason | None
+    detail: str | None
+    units: int
+    tokens_in: int | None
+    """None where the tokens of one of the calls behind them are not counted."""
+    tokens_out: int | None
+
+
 def add_calls(*, session: Session, calls: Iterable[CallEntry], at: datetime) -> Added:
     """What became of the intents: added, or already there; they hold once the session is committed."""
     moment = in_utc(at)
@@ -209,6 +222,38 @@ def tally_calls(*, session: Session, run_key: str) -> CallTally:
             connection.execute(reserved.where(_CALL.run_key == run_key, *unknown)).scalar_one()
         ),
     )
+
+
+def tally_verdicts(*, session: Session, run_key: str) -> list[VerdictTally]:
+    """The verdicts of the run, by what they say."""
+    said = (_VERDICT.value, _VERDICT.reason, _VERDICT.detail)
+    called = sa.func.count(_VERDICT.call_key)
+    counted = [
+        (sa.func.coalesce(sa.func.sum(column), 0), sa.func.count(column))
+        for column in (_VERDICT.tokens_in, _VERDICT.tokens_out)
+    ]
+    query = sa.select(*said, sa.func.count(), called, *counted[0], *counted[1])
+    query = query.where(_VERDICT.run_key == run_key).group_by(*said).order_by(*said)
+    return [
+        VerdictTally(
+            value=value,
+            reason=UnknownReason(reason) if reason else None,
+            detail=detail,
+            units=units,
+            tokens_in=int(sum_in) if in_known >= calls else None,
+            tokens_out=int(sum_out) if out_known >= calls else None,
+        )
+        for value, reason, detail, units, calls, sum_in, in_known, sum_out, out_known in (
+            session.connection().execute(query)
+        )
+    ]
+
+
+def reported_models(*, session: Session, run_key: str) -> tuple[str, ...]:
+    """What the provider said has answered, over the verdicts of the run, in alphabetical order."""
+    column = _VERDICT.reported_model
+    query = sa.select(column).distinct().where(_VERDICT.run_key == run_key, column.is_not(None))
+    return tuple(sorted(session.connection().execute(query).scalars()))
 
 
 def open_units(*, session: Session, run_key: str) -> list[OpenUnit]:

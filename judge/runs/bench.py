@@ -1,0 +1,113 @@
+"""Who answers: for each unit the call that has to be made, or the verdict where none has to."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from judge.baselines import BaselineRun, run_baseline
+from judge.calls import CostSource
+from judge.grading import JudgeVerdict, Prepared, Sitting, grade_by_rule, prepare, sit
+from judge.rules import Check, load_checks
+from judge.runs.plan import FITTED, RunPlan, Unit
+from judge.spec import BaselineJudge, ModelJudge, RuleJudge
+from rubrics.errors import DeclarationError
+from rubrics.item import Item
+from rubrics.order import Order
+
+SECRET_BYTES = 32
+
+
+class Bench(Protocol):
+    """A judge that is ready for the units of one run."""
+
+    def ready(self, unit: Unit) -> Prepared | JudgeVerdict:
+        """The call of the unit, or its verdict where that is known without one."""
+        ...
+
+
+class ModelBench:
+    """A model judge; the marks of its fences come from a secret that lives as long as the process."""
+
+    def __init__(self, judge: ModelJudge, plan: RunPlan, *, served_at: str | None) -> None:
+        secret = secrets.token_bytes(SECRET_BYTES)
+        self._sitting: Sitting = sit(judge, plan.rubric, secret=secret, served_at=served_at)
+
+    def ready(self, unit: Unit) -> Prepared | JudgeVerdict:
+        """As the protocol says."""
+        order = unit.order or Order.AB
+        return prepare(self._sitting, unit.question, order=order, repeat=unit.repeat, ask=unit.attempt)
+
+
+class RuleBench:
+    """A rule judge, with the code of its code rules."""
+
+    def __init__(self, judge: RuleJudge) -> None:
+        self._judge = judge
+        self._checks: Mapping[str, Check] = load_checks(judge)
+
+    def ready(self, unit: Unit) -> JudgeVerdict:
+        """As the protocol says; a rule judge never calls."""
+        return grade_by_rule(self._judge, unit.question, checks=self._checks).verdicts[0]
+
+
+class BaselineBench:
+    """A baseline; a fitted one has judged all items of the run before the first unit is asked for."""
+
+    def __init__(self, judge: BaselineJudge, plan: RunPlan, items: Iterable[Item]) -> None:
+        self._judge = judge
+        known = list(items)
+        self._fitted: dict[str, BaselineRun] = {
+            key: run_baseline(judge, known, references) for key, references in plan.references.items()
+        }
+
+    @property
+    def note(self) -> str:
+        """Why some items have no pass or fail; "" where all have."""
+        return "; ".join(found.note for found in self._fitted.values() if found.note)
+
+    def ready(self, unit: Unit) -> JudgeVerdict:
+        """As the protocol says; a baseline never calls."""
+        question = unit.question
+        found = self._fitted.get(question.criterion.key) or run_baseline(self._judge, [question.item], {})
+        outcome = found.outcomes[question.item.item_id]
+        return JudgeVerdict(
+            judge=self._judge.digest,
+            rubric=question.rubric.digest,
+            criterion=question.criterion.key,
+            item_id=question.item.item_id,
+            order=None,
+            repeat=unit.repeat,
+            evidence=question.item.content_digest,
+            value=outcome.verdict.value if outcome.reason is None else None,
+            reason=outcome.reason,
+            detail=outcome.detail,
+            rationale=found.note if outcome.reason else "",
+            called=False,
+            cost_micros=0,
+            cost_source=CostSource.UNBILLED,
+        )
+
+
+def needs_items(plan: RunPlan) -> bool:
+    """Whether the judge must see all items before it can judge one."""
+    return isinstance(plan.judge, BaselineJudge) and plan.judge.name in FITTED
+
+
+def seat(plan: RunPlan, *, items: Iterable[Item] = (), served_at: str | None = None) -> Bench:
+    """The judge of the plan, ready.
+
+    Args:
+        plan: of the run.
+        items: all of them, where `needs_items` says so.
+        served_at: the address of an embedded model.
+    """
+    judge = plan.judge
+    if isinstance(judge, ModelJudge):
+        return ModelBench(judge, plan, served_at=served_at)
+    if isinstance(judge, RuleJudge):
+        return RuleBench(judge)
+    if isinstance(judge, BaselineJudge):
+        return BaselineBench(judge, plan, items)
+    raise DeclarationError(f"judge {judge.name!r} runs elsewhere")

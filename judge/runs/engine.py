@@ -1,0 +1,233 @@
+"""The embedded engine: asyncio in one process, the verdict table as the checkpoint.
+
+Units are read in chunks and skipped where they have their verdict. For each other one: the call is prepared,
+its cost set aside, its intent committed, the call made, its answer handed to the recorder. A little more is
+prepared than may be in flight, so that the provider never waits for the database. After a kill nothing that
+was stored is lost, and at most the calls in flight are made again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from calibration.store.calls import tally_calls, tally_verdicts
+from calibration.store.database import Store
+from judge.calls import ModelCallError, ModelClient
+from judge.grading import JudgeVerdict, Prepared, conclude, conclude_failed
+from judge.runs.bench import BaselineBench, Bench, needs_items, seat
+from judge.runs.budget import Budget, Tariff, dollars
+from judge.runs.entries import answer_entry, call_entry, not_sent
+from judge.runs.plan import RunPlan, Unit
+from judge.runs.recorder import PATIENCE_S, Recorder, require_space
+from judge.runs.summary import Progress, StopKind, Stopped
+from judge.runs.units import CHUNK, all_items, chunks, open_units
+
+AHEAD = 8
+"""One call in so many is prepared beyond those that may be in flight."""
+FAILURES_IN_A_ROW = 10
+"""Calls that may fail one after the other, beyond those that may be in flight."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a run is carried out; none of it moves a verdict."""
+
+    concurrency: int = 8
+    """Calls in flight at most."""
+    max_cost_micros: int | None = None
+    """What the run may cost over all its processes, in millionths of a dollar; None for any amount."""
+    tariff: Tariff = field(default_factory=Tariff)
+    """By which prices money is set aside before a call."""
+    patience_s: float = PATIENCE_S
+    """How long a database that fails is waited for."""
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+class Engine:
+    """One process working on one run; made inside its event loop."""
+
+    def __init__(
+        self,
+        store: Store,
+        plan: RunPlan,
+        run_key: str,
+        *,
+        client: ModelClient | None,
+        options: RunOptions,
+        served_at: str | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self._store, self._plan, self._run_key, self._options = store, plan, run_key, options
+        self._client, self._served_at = client, served_at
+        self._on_progress = on_progress
+        self._room = asyncio.Semaphore(options.concurrency + 1 + options.concurrency // AHEAD)
+        self._slots = asyncio.Semaphore(1)  # until a call came back: a wrong key then fails once, not N times
+        self._slots_open = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._crash: Exception | None = None
+        self._done = self._failed = self._failed_in_a_row = 0
+        self.done_before = 0
+        self.note = ""
+        self.stopped: Stopped | None = None
+        self.abandoned = False
+
+    async def work(self) -> None:
+        """Ask every open unit; `stopped` says afterwards why some are still open.
+
+        Raises StoreError where the database fails for good, DeclarationError where an item cannot be asked;
+        the calls in flight are finished and stored before, as far as the database takes them.
+        """
+        options = self._options
+        self._budget = await asyncio.to_thread(self._open_budget)
+        bench = await asyncio.to_thread(self._seat)
+        self._recorder = Recorder(
+            self._store,
+            self._run_key,
+            now=options.now,
+            backlog=max(options.concurrency, CHUNK),
+            patience_s=options.patience_s,
+        )
+        async with self._recorder:
+            try:
+                await self._feed(bench)
+            finally:
+                await self._land()
+        failure = self._crash or self._recorder.failure
+        if failure is not None:
+            raise failure
+
+    def stop(self, kind: StopKind, sentence: str) -> None:
+        """Make no further call; those in flight are waited for. The first reason stands."""
+        self.stopped = self.stopped or Stopped(kind, sentence)
+
+    def abandon(self) -> None:
+        """Stop at once: calls in flight are given up, and their intents stay unresolved."""
+        self.abandoned = True
+        for task in self._tasks:
+            task.cancel()
+
+    def _open_budget(self) -> Budget:
+        with self._store.read() as session:
+            said = tally_verdicts(session=session, run_key=self._run_key)
+            calls = tally_calls(session=session, run_key=self._run_key)
+        self.done_before = self._done = sum(each.units for each in said)
+        spent = calls.known_micros + calls.reserved_micros
+        return Budget(self._options.max_cost_micros, spent_micros=spent)
+
+    def _seat(self) -> Bench:
+        with self._store.read() as session:
+            items = all_items(session=session, plan=self._plan) if needs_items(self._plan) else ()
+            bench = seat(self._plan, items=items, served_at=self._served_at)
+        self.note = bench.note if isinstance(bench, BaselineBench) else ""
+        return bench
+
+    async def _feed(self, bench: Bench) -> None:
+        """Hand out units until none is left or the run stops."""
+        for keys in chunks(self._plan):
+            for unit in await asyncio.to_thread(self._read, keys):
+                await self._room.acquire()
+                if self._halted():
+                    return
+                ready = bench.ready(unit) if isinstance(unit, Unit) else unit
+                if isinstance(unit, Unit) and isinstance(ready, Prepared):
+                    if not await self._start(unit, ready):
+                        return
+                elif isinstance(ready, JudgeVerdict):
+                    await self._keep(ready)
+                    self._room.release()
+
+    def _read(self, keys: list[str]) -> list[Unit | JudgeVerdict]:
+        require_space(self._store, in_flight=self._options.concurrency)
+        with self._store.read() as session:
+            return list(open_units(session=session, plan=self._plan, run_key=self._run_key, keys=keys))
+
+    async def _start(self, unit: Unit, call: Prepared) -> bool:
+        """Set the call's cost aside and start it; False where it might cost more than is left."""
+        aside = self._options.tariff.at_most(call.request)
+        if not await self._budget.set_aside(aside):
+            self.stop(StopKind.COST_CAP, self._cap_reached(aside or 0))
+            return False
+        task = asyncio.create_task(self._ask(unit, call, aside))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return True
+
+    async def _ask(self, unit: Unit, call: Prepared, aside: int | None) -> None:
+        """The whole life of one call: intent, call, answer."""
+        entry = call_entry(self._run_key, unit, shown_digest=call.texts.digest, reserved_micros=aside)
+        cost: int | None = 0
+        try:
+            await self._recorder.intend(entry)
+            verdict = await self._call(call)
+            if verdict is None:
+                await self._recorder.keep(not_sent(entry.key, "the run was stopped before the call was made"))
+            else:
+                cost = verdict.cost_micros
+                await self._keep(verdict, call=call, call_key=entry.key)
+        except Exception as error:  # noqa: BLE001  raised by `work`, once the other calls have landed
+            self._crash = self._crash or error
+        finally:
+            self._budget.settle(aside, cost)
+            self._room.release()
+
+    async def _call(self, call: Prepared) -> JudgeVerdict | None:
+        """The verdict of a call that is made now; None where the run has stopped meanwhile."""
+        async with self._slots:
+            if self._halted() or self._client is None:
+                return None
+            try:
+                verdict = conclude(call, await self._client.complete(call.request))
+            except ModelCallError as error:
+                verdict = conclude_failed(call, error)
+                if error.stops_run:
+                    self.stop(StopKind.FAULT, str(error))
+            self._watch(verdict)
+        if not self._slots_open:
+            self._slots_open = True
+            for _ in range(self._options.concurrency - 1):
+                self._slots.release()
+        return verdict
+
+    def _watch(self, verdict: JudgeVerdict) -> None:
+        """Stop the run where the provider answers nothing any more."""
+        if verdict.reason is None or not verdict.reason.is_open:
+            self._failed_in_a_row = 0
+            return
+        self._failed += 1
+        self._failed_in_a_row += 1
+        if self._failed_in_a_row >= FAILURES_IN_A_ROW + self._options.concurrency:
+            self.stop(
+                StopKind.PROVIDER,
+                f"the last {self._failed_in_a_row} calls failed, so no more were made: {verdict.rationale}",
+            )
+
+    async def _keep(
+        self, verdict: JudgeVerdict, *, call: Prepared | None = None, call_key: str | None = None
+    ) -> None:
+        entry = answer_entry(self._run_key, verdict, call=call, call_key=call_key, at=self._options.now())
+        await self._recorder.keep(entry)
+        if verdict.reason is None or not verdict.reason.is_open:
+            self._done += 1
+        if self._on_progress is not None:
+            spent = self._budget.spent_micros
+            self._on_progress(Progress(self._plan.units, self._done, self._failed, spent))
+
+    async def _land(self) -> None:
+        """Wait for the calls in flight."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def _halted(self) -> bool:
+        if self._recorder.cancelled:
+            self.stop(StopKind.CANCELLED, "the run was asked to stop")
+        return self.stopped is not None or self._crash is not None or self._recorder.failure is not None
+
+    def _cap_reached(self, needed: int) -> str:
+        cap, spent = self._options.max_cost_micros or 0, self._budget.spent_micros
+        return (
+            f"the next call may cost up to {dollars(needed)}, and {dollars(spent)} of the {dollars(cap)} that "
+            "may be spent are; raise --max-cost to go on"
+        )

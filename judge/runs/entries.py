@@ -1,0 +1,116 @@
+"""A judge's verdict as the store takes it; nothing of a model's or provider's text can make it refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from calibration.store.calls import CallEntry, FaultEntry, Presentation
+from calibration.store.text import NAME_LIMIT
+from calibration.store.verdicts import VerdictEntry
+from judge.calls import Tokens
+from judge.grading import JudgeVerdict, Prepared
+from judge.runs.plan import Unit
+from rubrics.order import Order
+from rubrics.record import normalise_text
+from rubrics.verdict import UnknownReason, Verdict
+
+_PRESENTATIONS: Mapping[Order | None, Presentation] = {Order.AB: "ab", Order.BA: "ba", None: "none"}
+_LARGEST = 2**31 - 1
+"""Of a whole number column; what a provider counts beyond it is no count."""
+_LARGEST_COST = 2**62
+
+
+def presentation(order: Order | None) -> Presentation:
+    """The order as the store spells it."""
+    return _PRESENTATIONS[order]
+
+
+def call_entry(
+    run_key: str, unit: Unit, *, shown_digest: str, reserved_micros: int | None = None
+) -> CallEntry:
+    """The intent of the unit's next call."""
+    return CallEntry(
+        run_key=run_key,
+        item_key=unit.item_key,
+        criteria=(unit.question.criterion.key,),
+        presentation=presentation(unit.order),
+        repeat=unit.repeat,
+        attempt=unit.attempt,
+        shown_digest=shown_digest,
+        reserved_micros=_fits(reserved_micros, _LARGEST_COST),
+    )
+
+
+def answer_entry(
+    run_key: str,
+    verdict: JudgeVerdict,
+    *,
+    call_key: str | None,
+    at: datetime,
+    call: Prepared | None = None,
+) -> VerdictEntry | FaultEntry:
+    """The verdict to store; a fault where the unit is still open, so that it is asked again."""
+    if verdict.reason is not None and verdict.reason.is_open and call_key is not None:
+        return FaultEntry(
+            call_key=call_key,
+            reason=verdict.reason,
+            detail=verdict.detail or verdict.reason.value,
+            sentence=verdict.rationale,
+            attempts=[asdict(attempt) for attempt in verdict.attempts],
+            cost_micros=_fits(verdict.cost_micros, _LARGEST_COST),
+        )
+    return VerdictEntry(
+        run_key=run_key,
+        item_id=verdict.item_id,
+        criterion=verdict.criterion,
+        answer=Verdict.UNKNOWN.value if verdict.value is None else verdict.value,
+        reason=verdict.reason,
+        detail=verdict.detail,
+        order=verdict.order.value if verdict.order else None,
+        repeat=verdict.repeat,
+        raw=None if verdict.raw is None else verdict.raw.decode("utf-8", "surrogatepass"),
+        rationale=verdict.rationale or None,
+        fields=_fields(verdict, call),
+        reported_model=normalise_text(verdict.reported_model or "")[:NAME_LIMIT] or None,
+        tokens_in=_fits(_input(verdict.tokens), _LARGEST),
+        tokens_out=_fits(verdict.tokens.output, _LARGEST),
+        cost_micros=_fits(verdict.cost_micros, _LARGEST_COST),
+        latency_ms=_fits(verdict.latency_ms, _LARGEST) if verdict.called else None,
+        call_key=call_key,
+        decided_at=at,
+    )
+
+
+def not_sent(call_key: str, why: str) -> FaultEntry:
+    """What becomes of an intent whose call was never made."""
+    return FaultEntry(call_key, UnknownReason.ERROR, "cancelled", why, cost_micros=0)
+
+
+def _fields(verdict: JudgeVerdict, call: Prepared | None) -> Mapping[str, Any] | None:
+    """What else is needed to read the reply again, to price it again, and to tell what it took."""
+    found: dict[str, Any] = {"flags": [flag.value for flag in verdict.flags]}
+    if call is not None:
+        found |= {
+            "shown": verdict.evidence,
+            "mark": call.prompt.form.mark,
+            "tokens": _known({key: _fits(n, _LARGEST) for key, n in asdict(verdict.tokens).items()}),
+            "cost_source": verdict.cost_source.value,
+            "attempts": [_known(asdict(attempt)) for attempt in verdict.attempts],
+            "fingerprint": (verdict.fingerprint or "")[:NAME_LIMIT],
+        }
+    return _known(found) or None
+
+
+def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value not in (None, "", [], {})}
+
+
+def _input(tokens: Tokens) -> int | None:
+    return None if tokens.uncached_input is None else tokens.uncached_input + (tokens.cached_input or 0)
+
+
+def _fits(number: int | None, largest: int) -> int | None:
+    return number if number is not None and 0 <= number <= largest else None

@@ -1,0 +1,336 @@
+"""What a run will ask: which units, of whom, and what of it is fixed, sampled and uncontrolled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import product
+from typing import Any
+
+from sqlmodel import Session
+
+from calibration.calibrate.references import read_references
+from calibration.labels import ReferenceLabel, ReferenceRule
+from calibration.store.items import ErasedItem, Scope, item_keys, read_items
+from calibration.store.judges import RunOrigin, StoredRun, get_judge, list_runs
+from calibration.store.sets import get_set_by_digest
+from calibration.store.text import stored_json
+from judge.baselines import BaselineName
+from judge.question import Question
+from judge.rule_spec import CodeRule
+from judge.spec import BaselineJudge, Endpoint, ExternalJudge, JudgeSpec, ModelJudge, RuleJudge
+from rubrics.criterion import Criterion
+from rubrics.digest import digest, short
+from rubrics.errors import DeclarationError, RecordError
+from rubrics.item import Split
+from rubrics.order import Order, presentations
+from rubrics.rubric import Rubric
+from rubrics.scale import BinaryScale
+
+NO_ORDER = "none"
+"""The presentation of a judge to which nothing is shown in an order."""
+FITTED = frozenset({BaselineName.LENGTH, BaselineName.WORD_OVERLAP})
+"""Baselines that learn from the reference labels."""
+_DATED = re.compile(r"\d{4}-?\d{2}-?\d{2}|-\d{4}\Z|\d{3}\Z")
+"""A model name that says which state of the model is meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What gets exactly one verdict of a run."""
+
+    item_key: str
+    question: Question
+    order: Order | None
+    """None for a judge to which nothing is presented in an order."""
+    repeat: int
+    """From 1."""
+    attempt: int
+    """From 1; one more than the unit was asked before."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """Everything that makes this run this run; the same plan is resumed, another one starts anew."""
+
+    judge: JudgeSpec
+    rubric: Rubric
+    dataset: str
+    set_digest: str | None
+    criteria: tuple[Criterion, ...]
+    orders: tuple[Order | None, ...]
+    """In the order of asking."""
+    repeats: int
+    item_keys: tuple[str, ...] = field(repr=False)
+    references: Mapping[str, Mapping[str, ReferenceLabel]] = field(default_factory=dict, repr=False)
+    """What a fitted baseline learns from: by criterion, the reference of each item id."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """By criterion the digest of the labels behind `references`."""
+
+    @property
+    def units(self) -> int:
+        """Verdicts that a finished run has."""
+        return len(self.item_keys) * len(self.criteria) * len(self.orders) * self.repeats
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The plan as it is recorded with the run; part of the run's identity."""
+        labels = {"labels": dict(self.labels)} if self.labels else {}
+        return {
+            "schema": "run-plan/1",
+            "criteria": [criterion.key for criterion in self.criteria],
+            "orders": [order.value if order else NO_ORDER for order in self.orders],
+            "repeats": self.repeats,
+            "items": digest(list(self.item_keys)),
+            **labels,
+        }
+
+    def asks(self) -> Iterator[tuple[Criterion, Order | None, int]]:
+        """What is asked of each item: criterion, order, repeat; what shares a prompt's beginning together."""
+        repeats = range(1, self.repeats + 1)
+        for repeat, criterion, order in product(repeats, self.criteria, self.orders):
+            yield criterion, order, repeat
+
+
+def plan_run(
+    *,
+    session: Session,
+    judge: JudgeSpec,
+    rubric: Rubric,
+    dataset: str | None = None,
+    set_digest: str | None = None,
+    criteria: Sequence[str] = (),
+    repeats: int = 1,
+    rule: ReferenceRule = ReferenceRule.MAJORITY,
+) -> RunPlan:
+    """The plan of a run over the members of a frozen set, or over the calibration items of a dataset.
+
+    Args:
+        session: a reading session.
+        judge: a recorded judge.
+        rubric: a published rubric.
+        dataset: whose calibration items are judged, where no set is given.
+        set_digest: the set whose members are judged.
+        criteria: keys; none means every criterion that this judge can answer.
+        repeats: how often each presentation is asked; the first repeat is the judge's verdict.
+        rule: how labels become the references that a fitted baseline learns from; no matter for others.
+
+    Raises:
+        DeclarationError: a judge that is not run here, a criterion that it cannot answer, repeats of a judge
+            that never changes its verdict.
+        RecordError: the judge is not recorded, the set is not frozen, there is no item, or a baseline finds
+            no label to learn from.
+    """
+    if isinstance(judge, ExternalJudge):
+        raise DeclarationError(
+            f"judge {judge.name!r} runs elsewhere; import what it said: `voirdire verdicts import FILE`"
+        )
+    get_judge(session=session, judge=judge.digest)
+    chosen = _criteria(judge, rubric, criteria)
+    _check_repeats(judge, repeats)
+    scope, dataset = _scope(session, dataset, set_digest)
+    keys = tuple(item_keys(session=session, scope=scope))
+    if not keys:
+        raise RecordError(
+            f"dataset {dataset!r} has no calibration item; "
+            f"run `voirdire items import FILE --dataset {dataset}`"
+        )
+    _check_mode(session, rubric, chosen[0], keys[0])
+    references, labels = _references(session, judge, rubric, chosen, scope, rule)
+    orders = presentations(judge.order) if isinstance(judge, ModelJudge) else (None,)
+    return RunPlan(judge, rubric, dataset, set_digest, chosen, orders, repeats, keys, references, labels)
+
+
+def recorded_run(*, session: Session, plan: RunPlan) -> StoredRun | None:
+    """The run that this plan resumes, None where it would start one."""
+    text = stored_json(plan.content)
+    runs = list_runs(
+        session=session,
+        dataset=plan.dataset,
+        judge_digest=plan.judge.digest,
+        rubric_digest=plan.rubric.digest,
+    )
+    for run in runs:
+        if (run.plan, run.set_digest, run.origin) == (text, plan.set_digest, RunOrigin.RUN):
+            return run
+    return None
+
+
+def _criteria(judge: JudgeSpec, rubric: Rubric, wanted: Sequence[str]) -> tuple[Criterion, ...]:
+    """The criteria to ask, in the rubric's order."""
+    named = {key: rubric.criterion(key) for key in wanted}
+    able = tuple(criterion for criterion in rubric.criteria if _can_answer(judge, criterion))
+    for key, criterion in named.items():
+        if criterion not in able:
+            has = (
+                f"pass or fail criterion {judge.criterion!r}"
+                if isinstance(judge, RuleJudge)
+                else "pass or fail"
+            )
+            raise DeclarationError(
+                f"judge {judge.name!r} answers only {has}, not {key!r} on its {criterion.scale.kind} scale; "
+                "leave that criterion to another judge"
+            )
+    chosen = tuple(criterion for criterion in able if not named or criterion.key in named)
+    if not chosen:
+        keys = ", ".join(criterion.key for criterion in rubric.criteria)
+        raise DeclarationError(
+            f"judge {judge.name!r} can answer no criterion of {rubric.ref}, which has: {keys}"
+        )
+    return chosen
+
+
+def _can_answer(judge: JudgeSpec, criterion: Criterion) -> bool:
+    if isinstance(judge, ModelJudge):
+        return True
+    of_rule = not isinstance(judge, RuleJudge) or judge.criterion == criterion.key
+    return of_rule and isinstance(criterion.scale, BinaryScale)
+
+
+def _check_repeats(judge: JudgeSpec, repeats: int) -> None:
+    if repeats < 1:
+        raise DeclarationError(f"{repeats} repeats were asked for; give 1 or more")
+    if repeats > 1 and not isinstance(judge, ModelJudge):
+        raise DeclarationError(
+            f"judge {judge.name!r} gives the same verdict every time; leave out --repeats, it is for models"
+        )
+
+
+def _scope(session: Session, dataset: str | None, set_digest: str | None) -> tuple[Scope, str]:
+    if set_digest is None:
+        if dataset is None:
+            raise DeclarationError("name the items with either a set or a dataset")
+        return Scope(dataset=dataset, split=Split.CALIBRATION), dataset
+    stored = get_set_by_digest(session=session, digest=set_digest)
+    if dataset not in (None, stored.dataset):
+        raise DeclarationError(f"set {stored.ref} is of dataset {stored.dataset!r}, not of {dataset!r}")
+    if stored.frozen_at is None:
+        raise RecordError(
+            f"set {stored.ref} is not frozen, so its items may still change; "
+            f"run `voirdire set freeze {stored.name}`"
+        )
+    return Scope(set_digest=set_digest), stored.dataset
+
+
+def _check_mode(session: Session, rubric: Rubric, criterion: Criterion, key: str) -> None:
+    """Refuse items of the other mode before anything is asked; Question says what is wrong."""
+    for _, item in read_items(session=session, keys=[key]):
+        if not isinstance(item, ErasedItem):
+            Question(rubric, criterion, item)
+
+
+def _references(
+    session: Session,
+    judge: JudgeSpec,
+    rubric: Rubric,
+    criteria: Sequence[Criterion],
+    scope: Scope,
+    rule: ReferenceRule,
+) -> tuple[dict[str, dict[str, ReferenceLabel]], dict[str, str]]:
+    """What a fitted baseline learns from, with the digest of it; nothing for other judges."""
+    if not isinstance(judge, BaselineJudge) or judge.name not in FITTED:
+        return {}, {}
+    references: dict[str, dict[str, ReferenceLabel]] = {}
+    labels: dict[str, str] = {}
+    for criterion in criteria:
+        found = read_references(
+            session=session,
+            scope=scope,
+            rubric_digest=rubric.digest,
+            criterion=criterion,
+            rule=rule,
+            min_raters=1,
+        ).by_item
+        if not found:
+            raise RecordError(
+                f"the baseline {judge.name!r} learns from reference labels and {criterion.key!r} has none on "
+                "these items; run `voirdire labels import` first, or leave the criterion out with --criterion"
+            )
+        references[criterion.key] = {item_id: each.label for item_id, each in found.items()}
+        labels[criterion.key] = digest({item_id: each.inputs for item_id, each in found.items()})
+    return references, labels
+
+
+class Control(StrEnum):
+    """How far something that can move a verdict is in our hands."""
+
+    FIXED = "fixed"
+    SAMPLED = "sampled"
+    UNCONTROLLED = "uncontrolled"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One thing that can move a verdict."""
+
+    control: Control
+    what: str
+
+
+def conditions(plan: RunPlan) -> tuple[Condition, ...]:
+    """What is fixed, what is sampled and what nobody controls, in words."""
+    labels = ("the reference labels that it learns from, by digest",) if plan.labels else ()
+    fixed = (
+        f"judge {plan.judge.name} {short(plan.judge.digest)}: {_declared(plan.judge)}",
+        f"rubric {plan.rubric.ref} {short(plan.rubric.digest)}: {_listed(c.key for c in plan.criteria)}",
+        f"{len(plan.item_keys):,} items with their texts, {_asked(plan)}",
+        *labels,
+    )
+    return (
+        *(Condition(Control.FIXED, what) for what in fixed),
+        *(Condition(Control.SAMPLED, what) for what in _sampled(plan.judge)),
+        *(Condition(Control.UNCONTROLLED, what) for what in _uncontrolled(plan.judge)),
+    )
+
+
+def _asked(plan: RunPlan) -> str:
+    if len(plan.orders) > 1:
+        words = "both orders of the options or outputs"
+    else:
+        words = "asked once each" if plan.orders == (None,) else "options in one order"
+    return words if plan.repeats == 1 else f"{words}, {plan.repeats} repeats"
+
+
+def _declared(judge: JudgeSpec) -> str:
+    if isinstance(judge, ModelJudge):
+        sent = {name: value for name, value in judge.parameters.model_dump().items() if value is not None}
+        return _listed([judge.model, f"prompt {judge.prompt.ref}", *(f"{k} {v:g}" for k, v in sent.items())])
+    if isinstance(judge, BaselineJudge):
+        return f"seed {judge.seed}, {judge.folds} folds" if judge.name in FITTED else "looks at nothing"
+    return "the rules of its file"
+
+
+def _sampled(judge: JudgeSpec) -> Iterator[str]:
+    if not isinstance(judge, ModelJudge):
+        return
+    yield "the random marks around the texts, new in every process"
+    temperature = judge.parameters.temperature
+    if temperature is None:
+        yield "the model's answer, at the provider's own temperature"
+    elif temperature > 0:
+        seed = judge.parameters.seed
+        yield f"the model's answer, at temperature {temperature:g}" + (
+            "" if seed is None else f", seed {seed}"
+        )
+
+
+def _uncontrolled(judge: JudgeSpec) -> Iterator[str]:
+    if isinstance(judge, RuleJudge):
+        for rule in judge.rules:
+            if isinstance(rule, CodeRule):
+                yield f"the code behind rule {rule.name!r}, beyond the version of its package"
+    if not isinstance(judge, ModelJudge):
+        return
+    if judge.endpoint is Endpoint.EMBEDDED:
+        yield "rounding, which depends on the processor and on which calls are worked on together"
+        return
+    if not _DATED.search(judge.model):
+        yield f"which model stands behind the undated name {judge.model!r}; what it reports is recorded"
+    yield "the provider's machines and their rounding: temperature 0 does not make answers repeatable"
+    yield "the moment of each call"
+
+
+def _listed(words: Any) -> str:
+    return ", ".join(words)

@@ -1,0 +1,192 @@
+"""One writer for all calls in flight: intents and answers are committed in groups, in a thread of its own.
+
+While one group is being committed the next one gathers, so that a slow disk makes larger groups and never a
+queue. An intent is durable before its call may start. Where the database fails for a while, the group is
+tried again under the same keys, so that nothing is stored twice; no call starts meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Self
+
+from calibration.store.calls import (
+    CallEntry,
+    FaultEntry,
+    add_calls,
+    add_faults,
+    cancel_requested,
+)
+from calibration.store.database import Store
+from calibration.store.verdicts import VerdictEntry, add_verdicts
+from rubrics.errors import StoreError
+
+PATIENCE_S = 20.0
+"""How long a database that may come back is waited for."""
+FIRST_WAIT_S = 0.2
+SPARE_BYTES = 1 << 20
+SPARE_BYTES_A_CALL = 64 << 10
+"""Free space without which no call starts: room for the answers in flight."""
+
+
+@dataclass(slots=True)
+class _Group:
+    """What is committed together."""
+
+    calls: list[CallEntry] = field(default_factory=list)
+    verdicts: list[VerdictEntry] = field(default_factory=list)
+    faults: list[FaultEntry] = field(default_factory=list)
+    done: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    @property
+    def answers(self) -> int:
+        """Answers that wait to be stored."""
+        return len(self.verdicts) + len(self.faults)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to commit."""
+        return not (self.calls or self.answers)
+
+
+class Recorder:
+    """The writer of one run; an async context manager that has stored everything when its block ends.
+
+    Raises StoreError from any of its methods, and at the end of the block, once the database has failed for
+    good.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        run_key: str,
+        *,
+        now: Callable[[], datetime],
+        backlog: int,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        self._store = store
+        self._run_key = run_key
+        self._now = now
+        self._backlog = backlog
+        self._patience_s = patience_s
+        self._thread = ThreadPoolExecutor(1, "voirdire-recorder")
+        self._wake = asyncio.Event()
+        self._closing = threading.Event()
+        self._group = _Group()
+        self._task: asyncio.Task[None] | None = None
+        self.failure: Exception | None = None
+        self.cancelled = False
+        """Whether somebody asked the run to stop, as of the last commit."""
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._work(), name="recorder")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._closing.set()
+        self._wake.set()
+        if self._task is not None:
+            await self._task
+        self._thread.shutdown(wait=True)
+
+    async def intend(self, call: CallEntry) -> None:
+        """Return once the intent is durable; the call may start then."""
+        self._check()
+        group = self._group
+        group.calls.append(call)
+        await self._committed(group)
+
+    async def keep(self, answer: VerdictEntry | FaultEntry) -> None:
+        """Hand over an answer; waits only where as many are waiting as may be in flight."""
+        self._check()
+        group = self._group
+        (group.verdicts if isinstance(answer, VerdictEntry) else group.faults).append(answer)  # type: ignore[arg-type]
+        self._wake.set()
+        if group.answers >= self._backlog:
+            await self._committed(group)
+
+    async def flush(self) -> None:
+        """Return once everything handed over so far is durable."""
+        self._check()
+        if not self._group.empty:
+            await self._committed(self._group)
+
+    async def _committed(self, group: _Group) -> None:
+        self._wake.set()
+        await asyncio.shield(group.done)
+
+    def _check(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+    async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if not self._group.empty:
+                group, self._group = self._group, _Group()
+                try:
+                    await loop.run_in_executor(self._thread, self._commit, group)
+                except Exception as error:  # noqa: BLE001  whoever waits for the group is told
+                    self._fail(error, group)
+                    return
+                group.done.set_result(None)
+                self._wake.set()  # what has gathered meanwhile
+            elif self._closing.is_set():
+                return
+
+    def _fail(self, error: Exception, group: _Group) -> None:
+        self.failure = error
+        for each in (group, self._group):
+            each.done.set_exception(error)
+            each.done.exception()  # seen, even where nobody waits
+
+    def _commit(self, group: _Group) -> None:
+        """Store the group, in the thread; try again for a while where the database may come back."""
+        waited, wait = 0.0, FIRST_WAIT_S
+        while True:
+            try:
+                self._store_once(group)
+            except StoreError as error:
+                if not error.retryable or waited >= self._patience_s:
+                    raise
+            else:
+                return
+            self._closing.wait(wait)
+            waited, wait = waited + wait, min(2 * wait, 5.0)
+
+    def _store_once(self, group: _Group) -> None:
+        at = self._now()
+        with self._store.write() as session:
+            add_calls(session=session, calls=group.calls, at=at)
+            # not strict: whatever was stored first for a unit stands
+            add_verdicts(session=session, verdicts=group.verdicts, at=at, strict=False)
+            add_faults(session=session, faults=group.faults, at=at)
+            self.cancelled = cancel_requested(session=session, key=self._run_key)
+
+
+def require_space(store: Store, *, in_flight: int) -> None:
+    """Refuse to go on where the disk has no room for the answers in flight.
+
+    Raises:
+        StoreError: too little is free; nothing is lost.
+    """
+    if store.dialect != "sqlite":
+        return
+    needed = SPARE_BYTES + in_flight * SPARE_BYTES_A_CALL
+    free = shutil.disk_usage(Path(store.where).resolve().parent).free
+    if free < needed:
+        raise StoreError(
+            f"the disk of {store.where} has {free / 1e6:.1f} MB free and {needed / 1e6:.1f} MB are kept for"
+            " answers on their way, so no call is made: free some space and run the same command again",
+            retryable=True,
+        )

@@ -1,0 +1,204 @@
+"""How a run stands: every unit counted once, what it cost, and why it stopped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from sqlmodel import Session
+
+from calibration.store.calls import (
+    CallTally,
+    OpenUnit,
+    VerdictTally,
+    open_units,
+    reported_models,
+    tally_calls,
+    tally_verdicts,
+)
+from judge.runs.plan import RunPlan
+
+
+class StopKind(StrEnum):
+    """Why a run has units without a verdict."""
+
+    INTERRUPTED = "interrupted"
+    """Somebody stopped this process."""
+    CANCELLED = "cancelled"
+    """Somebody asked the run to stop, from elsewhere."""
+    COST_CAP = "cost_cap"
+    """The next call might have cost more than was left."""
+    FAULT = "fault"
+    """Every further call would fail in the same way: no key, no such model, no credit."""
+    PROVIDER = "provider"
+    """Too many calls in a row failed."""
+    UNANSWERED = "unanswered"
+    """Everything was asked and some calls failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Why the run stopped before every unit had its verdict."""
+
+    kind: StopKind
+    sentence: str
+    """What happened and what to do next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is, while it works."""
+
+    units: int
+    done: int
+    """Units with a verdict, those of earlier processes included."""
+    failed: int
+    """Calls of this process that brought no verdict."""
+    spent_micros: int
+    """Of the whole run; what was set aside for calls of unknown cost included."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A run after one process has worked on it."""
+
+    run: str
+    """Key of the run."""
+    judge: str
+    judge_digest: str
+    rubric: str
+    dataset: str
+    set_digest: str | None
+    units: int
+    verdicts: Mapping[str, int]
+    """Units by the answer given: pass, fail, a level, a preference."""
+    unknown: Mapping[str, int]
+    """Units with a final unknown, by reason and detail."""
+    errors: Mapping[str, int]
+    """Open units whose newest call failed, by detail."""
+    pending: int
+    """Open units that were never asked, or whose call was interrupted."""
+    done_before: int
+    """Units that had their verdict when this process began."""
+    calls: CallTally
+    tokens_in: int | None
+    """Tokens of all verdicts; None where one of them is not counted."""
+    tokens_out: int | None
+    models: tuple[str, ...]
+    """What the provider said has answered."""
+    first_error: str
+    """What the first failed unit met, "" where none did."""
+    note: str
+    """Why a baseline left items unknown, "" where it did not."""
+    stopped: Stopped | None
+    """None where every unit has its verdict."""
+
+    @property
+    def done(self) -> int:
+        """Units that have their verdict."""
+        return sum(self.verdicts.values()) + sum(self.unknown.values())
+
+    @property
+    def complete(self) -> bool:
+        """Whether every unit has its verdict."""
+        return self.done == self.units
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary as scripts read it."""
+        calls = self.calls
+        return {
+            "schema": "judge-run/1",
+            "run": self.run,
+            "judge": self.judge,
+            "judge_digest": self.judge_digest,
+            "rubric": self.rubric,
+            "dataset": self.dataset,
+            "set": self.set_digest,
+            "complete": self.complete,
+            "units": self.units,
+            "done": self.done,
+            "done_before": self.done_before,
+            "verdicts": dict(self.verdicts),
+            "unknown": dict(self.unknown),
+            "errors": dict(self.errors),
+            "pending": self.pending,
+            "calls": {"intended": calls.intended, "unresolved": calls.unresolved},
+            "tokens": {"input": self.tokens_in, "output": self.tokens_out},
+            "cost": {
+                "known_micros": calls.known_micros,
+                "calls_of_unknown_cost": calls.unknown_cost,
+                "set_aside_for_unknown_micros": calls.reserved_micros,
+            },
+            "models": list(self.models),
+            "note": self.note,
+            "stopped": {"kind": self.stopped.kind.value, "sentence": self.stopped.sentence}
+            if self.stopped
+            else None,
+        }
+
+
+def summarise(
+    *,
+    session: Session,
+    plan: RunPlan,
+    run_key: str,
+    stopped: Stopped | None,
+    done_before: int = 0,
+    note: str = "",
+) -> RunSummary:
+    """The run as the store has it, with why this process stopped.
+
+    Where nothing stopped it and units are still open, the calls of those have failed.
+    """
+    said = tally_verdicts(session=session, run_key=run_key)
+    failed = open_units(session=session, run_key=run_key)
+    done = sum(each.units for each in said)
+    left = plan.units - done
+    return RunSummary(
+        run=run_key,
+        judge=str(plan.judge.name),
+        judge_digest=plan.judge.digest,
+        rubric=plan.rubric.ref,
+        dataset=plan.dataset,
+        set_digest=plan.set_digest,
+        units=plan.units,
+        verdicts=_counted({each.value: each.units} for each in said if each.reason is None),
+        unknown=_counted({_reason(each): each.units} for each in said if each.reason is not None),
+        errors=dict(sorted(Counter(each.detail for each in failed).items())),
+        pending=left - len(failed),
+        done_before=done_before,
+        calls=tally_calls(session=session, run_key=run_key),
+        tokens_in=_total(said, "tokens_in"),
+        tokens_out=_total(said, "tokens_out"),
+        models=reported_models(session=session, run_key=run_key),
+        first_error=failed[0].sentence if failed else "",
+        note=note,
+        stopped=stopped or (_unanswered(failed, left) if left else None),
+    )
+
+
+def _unanswered(failed: list[OpenUnit], left: int) -> Stopped:
+    first = f" (the first: {failed[0].sentence})" if failed else ""
+    return Stopped(
+        StopKind.UNANSWERED,
+        f"{left:,} units have no verdict because their calls failed{first}",
+    )
+
+
+def _reason(said: VerdictTally) -> str:
+    return f"{said.reason} ({said.detail})" if said.detail else f"{said.reason}"
+
+
+def _counted(each: Any) -> dict[str, int]:
+    counted: Counter[str] = Counter()
+    for one in each:
+        counted.update(one)
+    return dict(sorted(counted.items()))
+
+
+def _total(said: list[VerdictTally], name: str) -> int | None:
+    counts = [getattr(each, name) for each in said]
+    return None if None in counts else sum(counts)

@@ -1,0 +1,90 @@
+"""The open units of a run, read chunk by chunk, so that a run of any size takes the same memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from sqlmodel import Session
+
+from calibration.store.calls import attempts_made, settled_units
+from calibration.store.inserting import batches
+from calibration.store.items import ErasedItem, read_items
+from judge.calls import CostSource
+from judge.grading import JudgeVerdict
+from judge.question import Question
+from judge.runs.entries import presentation
+from judge.runs.plan import RunPlan, Unit
+from rubrics.criterion import Criterion
+from rubrics.item import Item
+from rubrics.order import Order
+from rubrics.verdict import UnknownReason
+
+CHUNK = 100
+"""Items that are read at once."""
+
+Ask = tuple[Criterion, Order | None, int]
+
+
+def chunks(plan: RunPlan) -> Iterator[list[str]]:
+    """The items of the run by key, in chunks."""
+    return batches(plan.item_keys, CHUNK)
+
+
+def open_units(
+    *, session: Session, plan: RunPlan, run_key: str, keys: Sequence[str]
+) -> Iterator[Unit | JudgeVerdict]:
+    """The units of these items that have no verdict, those that share a prompt's beginning together.
+
+    An item whose texts were erased gives verdicts instead: nothing is left that could be judged.
+    """
+    settled = settled_units(session=session, run_key=run_key, item_keys=keys)
+    made = attempts_made(session=session, run_key=run_key, item_keys=keys)
+    asks = tuple(plan.asks())
+    wanted = [key for key in keys if any(_unit(key, ask) not in settled for ask in asks)]
+    items = dict(read_items(session=session, keys=wanted))
+    wanted.sort(key=lambda key: _shared(items[key]))
+    for ask in asks:
+        for key in wanted:
+            unit = _unit(key, ask)
+            if unit not in settled:
+                yield _asked(plan, key, items[key], ask, made.get(unit, 0) + 1)
+
+
+def all_items(*, session: Session, plan: RunPlan) -> Iterator[Item]:
+    """Every item of the run that still has its texts."""
+    for keys in batches(plan.item_keys):
+        for _, item in read_items(session=session, keys=keys):
+            if isinstance(item, Item):
+                yield item
+
+
+def _unit(key: str, ask: Ask) -> tuple[str, str, str, int]:
+    criterion, order, repeat = ask
+    return (key, criterion.key, presentation(order), repeat)
+
+
+def _asked(plan: RunPlan, key: str, item: Item | ErasedItem, ask: Ask, attempt: int) -> Unit | JudgeVerdict:
+    criterion, order, repeat = ask
+    if isinstance(item, Item):
+        return Unit(key, Question(plan.rubric, criterion, item), order, repeat, attempt)
+    return JudgeVerdict(
+        judge=plan.judge.digest,
+        rubric=plan.rubric.digest,
+        criterion=criterion.key,
+        item_id=item.item_id,
+        order=order,
+        repeat=repeat,
+        evidence=item.erased.digest,
+        reason=UnknownReason.ABSTAINED,
+        detail="evidence_missing",
+        rationale="the texts of the item were erased before it was judged",
+        called=False,
+        cost_micros=0,
+        cost_source=CostSource.UNBILLED,
+    )
+
+
+def _shared(item: Item | ErasedItem) -> tuple[str, ...]:
+    """What several items may have in common and a prompt begins with."""
+    evidence: Mapping[str, str] = item.evidence if isinstance(item, Item) else {}
+    return tuple(evidence[key] for key in sorted(evidence))
