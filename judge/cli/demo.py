@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -106,4 +105,5 @@ def _program() -> str:
     called = Path(sys.argv[0])
     if called.name != "voirdire" or shutil.which("voirdire"):
         return "voirdire"
-    return os.path.relpath(called)
+    here = Path.cwd()
+    return str(called.relative_to(here) if called.is_relative_to(here) else called)

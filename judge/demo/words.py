@@ -56,8 +56,8 @@ def signed(found: DemoResult) -> list[str]:
         word = next(words for outcome, words in OUTCOME_WORDS.items() if outcome.value == each.outcome)
         until = f", valid until {each.valid_until:%Y-%m-%d}" if each.valid_until else ""
         lines.append(
-            f"Signed by {each.signer}: {word} {STAMP} {each.content['judge']} for "
-            f"{each.scope.criterion}{until}. Decision {short(each.hash)}."
+            f"Signed by {each.signer}: {each.content['judge']} on {each.scope.criterion}: {word} {STAMP}"
+            f"{until}. Decision {short(each.hash)}."
         )
     return lines
 
@@ -83,7 +83,8 @@ def commands(found: DemoResult, files: DemoFiles, program: str) -> list[str]:
     for each in found.gradings:
         first = [program, "--db", str(files.store), "grade", str(files.answers)]
         then = ["--rubric", found.sample.rubric.ref, "--criterion", each.criterion]
-        lines += [f"  {shlex.join(first)} \\", f"    {shlex.join(then)}"]
+        ends = "  # exit 4" if each.refused else ""
+        lines += [f"  {shlex.join(first)} \\", f"    {shlex.join(then)}{ends}"]
     return lines
 
 
