@@ -24,6 +24,15 @@ class OnRepeat(StrEnum):
     """Nobody is believed: the reference stays unresolved, the verdict is inconsistent."""
 
 
+class Positions(StrEnum):
+    """What A and B of an imported verdict name."""
+
+    SOURCE = "source"
+    """The item's output_a and output_b."""
+    DISPLAYED = "displayed"
+    """The first and second that the judge was shown: of order "ba" the other way round."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """Everything that a person may say about a table; the defaults read the contract's own form."""

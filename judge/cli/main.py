@@ -32,12 +32,19 @@ class Entry(NamedTuple):
 COMMANDS: Final[dict[str, Entry]] = {
     "check": Entry("judge.cli.check", "Examine a judge from a table of human and judge labels; no database."),
     "demo": Entry("judge.cli.demo", "Examine judges on a bundled, constructed sample."),
+    "policy": Entry("judge.cli.policy", "Record, lint, list and show policies."),
+    "rubric": Entry("judge.cli.rubric", "Publish, list, show and compare rubrics."),
+    "items": Entry("judge.cli.items", "Import, list and show items."),
+    "labels": Entry("judge.cli.labels", "Import, export and list labels."),
     "set": Entry("judge.cli.sets", "Draw, freeze and show calibration sets."),
+    "judge": Entry("judge.cli.judge", "Declare, list and show judges."),
+    "verdicts": Entry("judge.cli.verdicts", "Import, export and list verdicts."),
     "calibrate": Entry("judge.cli.calibrate", "Report on judges from recorded labels and verdicts."),
     "admit": Entry("judge.cli.admit", "Sign what a policy says of a judge."),
     "decisions": Entry("judge.cli.decisions", "List, show and suspend signed decisions."),
     "audit": Entry("judge.cli.audit", "Verify that no record was changed."),
     "grade": Entry("judge.cli.grade", "Grade outputs with an admitted judge."),
+    "db": Entry("judge.cli.db", "Upgrade, check, back up and restore the evidence store."),
 }
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
@@ -17,3 +18,31 @@ def waiting(what: str, *, long: bool) -> Iterator[None]:
 
     with Console(stderr=True).status(what):
         yield
+
+
+_AFTER_SECONDS = 1.0
+"""A file that is read faster shows no bar."""
+
+
+@contextmanager
+def reading(name: str) -> Iterator[Callable[[int, int], None]]:
+    """A callback for the bytes read of how many; shows a bar on a terminal's stderr after a second."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    started = time.monotonic()
+    bar = Progress(console=Console(stderr=True), transient=True)
+    task = bar.add_task(name, total=None)
+
+    def told(done: int, total: int) -> None:
+        if time.monotonic() - started > _AFTER_SECONDS:
+            bar.start()  # again and again is once
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield told
+    finally:
+        bar.stop()

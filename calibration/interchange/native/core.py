@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +20,7 @@ from calibration.interchange.native.refusing import NotJoined, Problems, refusal
 from calibration.interchange.native.source import NativeFile, Record
 from calibration.interchange.native.stubs import RubricOptions
 from calibration.interchange.native.survey import CONSTRUCTED
-from calibration.interchange.options import OnRepeat
+from calibration.interchange.options import OnRepeat, Positions
 from calibration.store.database import Store
 from calibration.store.imports import list_imports, record_import, seal_import
 from calibration.store.inserting import Added
@@ -34,15 +33,6 @@ _EVERY = 1000
 Progress = Callable[[int, int], None]
 """Told now and then how many bytes of how many are read."""
 T = TypeVar("T")
-
-
-class Positions(StrEnum):
-    """What A and B of a verdict name."""
-
-    SOURCE = "source"
-    """The item's output_a and output_b."""
-    DISPLAYED = "displayed"
-    """The first and second that the judge was shown: of order "ba" the other way round."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,14 +21,13 @@ from calibration.interchange.native.core import (
     Import,
     Imported,
     ImportOptions,
-    Positions,
     run_import,
 )
 from calibration.interchange.native.fields import BadField, label, moment, optional, required, rest, whole
 from calibration.interchange.native.judges import ImportedRuns
 from calibration.interchange.native.source import Record, open_native
 from calibration.interchange.native.survey import Survey, survey_verdicts, verdict_key
-from calibration.interchange.options import OnRepeat
+from calibration.interchange.options import OnRepeat, Positions
 from calibration.interchange.words import Side
 from calibration.store.database import Store
 from calibration.store.inserting import Added

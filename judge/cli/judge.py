@@ -1,0 +1,158 @@
+"""`voirdire judge`: declare, list and show judges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from judge.cli.importing import AsJson
+
+if TYPE_CHECKING:
+    from calibration.store.judges import StoredJudge, StoredRun
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+voirdire judge add gpt.yaml
+
+voirdire judge list
+
+voirdire judge show gpt
+"""
+
+app = typer.Typer(
+    rich_markup_mode="rich",
+    add_completion=False,
+    no_args_is_help=True,
+    help="Declare, list and show judges.",
+    epilog=_EPILOG,
+)
+
+
+@app.command("add")
+def add(
+    context: typer.Context,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A YAML file: a model, rule, baseline or external judge.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Record a judge by its whole spec; a changed spec is another judge."""
+    from calibration.store.judges import add_judge
+    from judge.cli.output import print_json, print_lines
+    from judge.cli.stores import actor, now, opened
+    from judge.spec import load_judge
+    from rubrics.digest import short
+
+    spec = load_judge(file)
+    with opened(context) as store, store.write() as session:
+        new = add_judge(
+            session=session,
+            digest=spec.digest,
+            judge_name=spec.name,
+            kind=spec.kind,
+            content=spec.model_dump(mode="json"),
+            actor=actor(),
+            at=now(),
+        )
+    if as_json:
+        print_json({"judge": spec.name, "kind": str(spec.kind), "digest": spec.digest, "new": new})
+        return
+    said = "Recorded" if new else "Already recorded:"
+    print_lines([f"{said} the {spec.kind} judge {spec.name} ({short(spec.digest)})."])
+
+
+@app.command("list")
+def list_(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the recorded judges."""
+    from calibration.rendering.text import visible
+    from calibration.store.judges import list_judges, list_runs
+    from judge.cli.output import print_json, print_rows
+    from judge.cli.stores import opened
+    from rubrics.digest import short
+
+    with opened(context) as store, store.read() as session:
+        judges = list_judges(session=session)
+        runs = list_runs(session=session)
+    held = {judge.digest: [run for run in runs if run.judge_digest == judge.digest] for judge in judges}
+    if as_json:
+        print_json({"judges": [_judge_object(judge, len(held[judge.digest])) for judge in judges]})
+        return
+    rows = [
+        (
+            visible(judge.name),
+            _kind(judge),
+            short(judge.digest),
+            visible(", ".join(sorted({run.dataset for run in held[judge.digest]}))) or "-",
+        )
+        for judge in judges
+    ]
+    empty = "No judge is recorded. Next: voirdire judge add FILE, or voirdire verdicts import FILE"
+    print_rows(("judge", "kind", "digest", "verdicts on"), rows, empty=empty)
+
+
+@app.command("show")
+def show(
+    context: typer.Context,
+    judge: Annotated[str, typer.Argument(metavar="NAME", help="Its name, or its digest.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show a judge's spec and its runs."""
+    import json
+
+    from calibration.rendering.text import visible
+    from calibration.store.judges import get_judge, list_runs
+    from calibration.store.rubrics import list_rubrics
+    from judge.cli.output import print_json, print_lines
+    from judge.cli.stores import opened
+    from rubrics.digest import short
+
+    with opened(context) as store, store.read() as session:
+        found = get_judge(session=session, judge=judge)
+        runs = list_runs(session=session, judge_digest=found.digest)
+        refs = {digest: str(ref) for ref, digest in list_rubrics(session=session)}
+    if as_json:
+        told = [_run_object(run, refs) for run in runs]
+        print_json({**_judge_object(found, len(runs)), "spec": dict(found.content), "runs": told})
+        return
+    lines = [
+        f"{visible(found.name)} ({short(found.digest)}): {_kind(found)}",
+        f"  digest {found.digest}, recorded {found.recorded_at:%Y-%m-%d %H:%M} UTC",
+    ]
+    for key, value in found.content.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        lines += [f"  {key}: {visible(text)}"] if value not in (None, "", []) else []
+    for run in runs:
+        how = "imported" if run.origin.value == "import" else f"{run.units:,} units, {run.state.value}"
+        rubric = refs.get(run.rubric_digest, short(run.rubric_digest))
+        lines.append(f"  run {run.key[:12]} on {visible(run.dataset)} under {rubric}: {how}")
+    print_lines(lines)
+
+
+def _kind(judge: StoredJudge) -> str:
+    return "external, unverified" if judge.kind == "external" else judge.kind
+
+
+def _judge_object(judge: StoredJudge, runs: int) -> dict[str, Any]:
+    return {
+        "judge": judge.name,
+        "kind": judge.kind,
+        "digest": judge.digest,
+        "recorded_at": judge.recorded_at.isoformat(),
+        "run_count": runs,
+    }
+
+
+def _run_object(run: StoredRun, refs: dict[str, str]) -> dict[str, Any]:
+    return {
+        "run": run.key,
+        "dataset": run.dataset,
+        "rubric": refs.get(run.rubric_digest),
+        "rubric_digest": run.rubric_digest,
+        "set": run.set_digest,
+        "origin": run.origin.value,
+        "state": run.state.value,
+        "units": run.units,
+        "recorded_at": run.recorded_at.isoformat(),
+    }

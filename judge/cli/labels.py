@@ -1,0 +1,155 @@
+"""`voirdire labels`: import, export and list what raters said."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from calibration.interchange.options import OnRepeat
+from judge.cli.exporting import Criterion, ExportFile, Force, RubricFilter
+from judge.cli.importing import (
+    AcceptAt,
+    AsJson,
+    Candidate,
+    CandidateSide,
+    Collector,
+    Dataset,
+    File,
+    Levels,
+    Licence,
+    Maps,
+    Origin,
+    Repeats,
+    RubricRef,
+    SkipBad,
+    StubRubric,
+    TieAccepts,
+)
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+voirdire labels import labels.jsonl --dataset support --rubric refund-policy@1
+
+voirdire labels import old.csv --dataset old --stub-rubric --levels 1-4 --accept-at 3 --on-repeat unresolved
+
+voirdire labels export labels.jsonl --dataset support
+"""
+
+app = typer.Typer(
+    rich_markup_mode="rich",
+    add_completion=False,
+    no_args_is_help=True,
+    help="Import, export and list labels.",
+    epilog=_EPILOG,
+)
+
+
+@app.command("import")
+def import_(
+    context: typer.Context,
+    file: File,
+    dataset: Dataset,
+    rubric: RubricRef = None,
+    stub_rubric: StubRubric = False,
+    levels: Levels = None,
+    accept_at: AcceptAt = None,
+    candidate: CandidateSide = Candidate.NONE,
+    tie_accepts: TieAccepts = False,
+    word: Maps = None,
+    on_repeat: Repeats = OnRepeat.REFUSE,
+    skip_bad: SkipBad = False,
+    origin: Origin = "",
+    licence: Licence = "",
+    collector: Collector = "",
+    as_json: AsJson = False,
+) -> None:
+    """Import labels and adjudications: all of a file, or nothing; the same file again adds nothing.
+
+    A line is {"item_id", "rater", "criterion", "label"}, optional note, source (human, model, code), blind
+    (yes, no, unknown) and kind (adjudication). A null label is cannot-decide. Other fields are kept.
+    """
+    from calibration.interchange.native.core import ImportOptions
+    from judge.cli.importing import answer_maps, rubric_options, run_import
+
+    options = ImportOptions(
+        dataset=dataset,
+        rubric=rubric_options(
+            ref=rubric,
+            stub=stub_rubric,
+            levels=levels,
+            accept_at=accept_at,
+            candidate=candidate,
+            tie_accepts=tie_accepts,
+        ),
+        maps=answer_maps(word),
+        on_repeat=on_repeat,
+        skip_bad=skip_bad,
+        origin=origin,
+        licence=licence,
+        collector=collector,
+    )
+    run_import(context, "labels", file, options, as_json=as_json)
+
+
+@app.command("export")
+def export(
+    context: typer.Context,
+    file: ExportFile,
+    dataset: Dataset,
+    rubric: RubricFilter = None,
+    criterion: Criterion = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write the labels of a dataset to a file: JSON Lines loses nothing, CSV is for spreadsheets."""
+    from calibration.interchange.native.export import LABEL_COLUMNS, export_labels
+    from calibration.store.items import Scope
+    from judge.cli.exporting import require_dataset, rubric_digest, write_export
+    from judge.cli.stores import opened
+
+    with opened(context) as store, store.read() as session:
+        require_dataset(session, dataset)
+        records = export_labels(
+            session=session,
+            scope=Scope(dataset=dataset),
+            rubric_digest=rubric_digest(session, rubric),
+            criterion=criterion,
+        )
+        write_export(file, "labels", dataset, records, LABEL_COLUMNS, force=force, as_json=as_json)
+
+
+@app.command("list")
+def list_(
+    context: typer.Context,
+    dataset: Annotated[str | None, typer.Option(metavar="NAME", help="One dataset; without it all.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List how many labels there are, by dataset, rubric, criterion and source."""
+    from dataclasses import asdict
+
+    from calibration.interchange.native.overview import count_labels
+    from calibration.rendering.text import visible
+    from judge.cli.output import print_json, print_rows
+    from judge.cli.stores import opened
+
+    with opened(context) as store, store.read() as session:
+        found = count_labels(session=session, dataset=dataset)
+    if as_json:
+        print_json({"labels": [asdict(each) for each in found]})
+        return
+    rows = [
+        (
+            visible(each.dataset),
+            each.rubric,
+            visible(each.criterion),
+            each.source,
+            *(f"{n:,}" for n in (each.items, each.raters, each.labels, each.cannot_decide)),
+            *(f"{n:,}" for n in (each.blind, each.repeats, each.adjudications)),
+        )
+        for each in found
+    ]
+    counts = ("items", "raters", "labels", "cannot decide", "blind", "repeats", "adjudicated")
+    empty = "No label is recorded. Next: voirdire labels import FILE --dataset NAME"
+    print_rows(("dataset", "rubric", "criterion", "source", *counts), rows, empty=empty)
