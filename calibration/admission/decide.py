@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calibration.admission.gate import far_item, gate_p_value, more_failures
+from calibration.admission.gate import far_item, more_failures
 from calibration.admission.guards import guard_items
 from calibration.admission.quality import quality_items
 from calibration.evidence import (
@@ -17,6 +17,7 @@ from calibration.evidence import (
     PolicyItem,
 )
 from calibration.policy import AdmissionPolicy
+from calibration.statistics.gates import gate_p_value
 
 _BINDING_ORDER = (ItemKind.FAR, ItemKind.RATE, ItemKind.AGREEMENT, ItemKind.DATA_QUALITY)
 

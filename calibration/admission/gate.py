@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from calibration.evidence import (
@@ -14,41 +13,23 @@ from calibration.evidence import (
     PolicyItem,
 )
 from calibration.policy import AdmissionPolicy
+from calibration.statistics.gates import effective_counts, gate_p_value, gate_result
 from calibration.statistics.multiplicity import holm
-from calibration.statistics.normal import normal_cdf
 from calibration.statistics.planning import more_failures_needed
-from calibration.statistics.proportions import GateResult, score_gate
+from calibration.statistics.proportions import GateResult
 from calibration.values import Undefined
 
 
 def gate_status(gate: GateFigure, limit: float, *, z: float) -> ItemStatus:
-    """Pass when the worst case holds the limit, fail when the best case breaks it (score test)."""
-    worst = score_gate(gate.x * _shrink(gate.n_effective, gate.n), gate.n_effective, limit=limit, z=z)
-    if worst is GateResult.PASS:
-        return ItemStatus.PASS
-    best_n = gate.n_effective_best
-    best = score_gate(gate.x_best * _shrink(best_n, gate.n_best), best_n, limit=limit, z=z)
-    return ItemStatus.FAIL if best is GateResult.FAIL else ItemStatus.INSUFFICIENT
+    """The standing of a policy item that is such a gate."""
+    return _STATUS[gate_result(gate, limit, z=z)]
 
 
-def _shrink(effective: float, n: int) -> float:
-    return effective / n if n else 0.0
-
-
-def gate_p_value(gate: GateFigure, limit: float) -> float | None:
-    """One-sided p of the worst case against a rate at the limit; null without a case.
-
-    Exact binomial P(X <= x) with one item per cluster, else the normal tail of the score at the
-    effective n (STATISTICS §6).
-    """
-    if not gate.n:
-        return None
-    if gate.cases_per_cluster_max <= 1:
-        from scipy.special import bdtr
-
-        return float(bdtr(gate.x, gate.n, limit))
-    score = (gate.x / gate.n - limit) / math.sqrt(limit * (1 - limit) / gate.n_effective)
-    return normal_cdf(score)
+_STATUS = {
+    GateResult.PASS: ItemStatus.PASS,
+    GateResult.FAIL: ItemStatus.FAIL,
+    GateResult.INSUFFICIENT: ItemStatus.INSUFFICIENT,
+}
 
 
 def far_item(
@@ -95,9 +76,7 @@ def more_failures(report: CalibrationReport, policy: AdmissionPolicy) -> MoreFai
     Clustered failures count as the whole independent ones that they are worth: the accepted rounded up,
     the denominator rounded down.
     """
-    gate = report.far_gate
-    n = math.floor(gate.n_effective + 1e-9)
-    x = min(n, math.ceil(gate.x * _shrink(gate.n_effective, gate.n) - 1e-9))
+    x, n = effective_counts(report.far_gate)
     needed = more_failures_needed(x, n, limit=policy.primary.upper_at_most, z=policy.z)
     at_rate = needed.at_observed_rate
     return MoreFailures(

@@ -27,6 +27,10 @@ class Case:
     outcome: Outcome
     slices: tuple[tuple[str, str], ...] = ()
     """(slice name, value) pairs."""
+    failure_modes: tuple[str, ...] = ()
+    """Of a reference failure, as its raters named them."""
+    severity: str = ""
+    """Level of a reference failure; empty where none is recorded."""
     stratum: str = ""
     """Of the sampling design."""
     inclusion_probability: float | None = None

@@ -71,6 +71,8 @@ class GateFigure(Frozen):
     cases_per_cluster_max: int
     confidence: float
     sided: int
+    estimate: float | None = None
+    """Point of the worst case, re-weighted to the population where the set was drawn by strata."""
     x_best: int
     n_best: int
     n_effective_best: float
@@ -172,6 +174,51 @@ class SliceFigure(Frozen):
     far: RateFigure
     far_gate: GateFigure
     non_acceptance_among_pass: RateFigure
+    status: str | None = None
+    """within_limit, above_limit, undecided or not_assessed; null without a policy."""
+
+
+class GroupFigure(Frozen):
+    """FAR among the failures of one failure mode or severity level."""
+
+    group: str
+    far: RateFigure
+    limit: float | None
+    status: str | None
+    """As of a slice; null without a limit."""
+
+
+class CorrectedFigure(Frozen):
+    """The pass rate of a deployment that this judge judged, corrected for its errors."""
+
+    accepted: int
+    n: int
+    method: str
+    """rogan_gladen, or none with the reason in `undefined`."""
+    estimate: float | None
+    lower: float | None
+    upper: float | None
+    undefined: str | None = None
+
+
+class RestatedFigure(Frozen):
+    """Failure among accepted at a declared failure prevalence."""
+
+    prevalence: float
+    estimate: float | None
+    lower: float
+    upper: float
+
+
+class RaterErrorFigure(Frozen):
+    """FAR against the truth, if raters err at these rates, independently of the judge."""
+
+    detects_fail: float
+    passes_pass: float
+    far: float | None
+    perfect_judge_shows: float | None
+    """The FAR that a perfect judge would show with such raters on this mix."""
+    undefined: str | None = None
 
 
 class BaselineFigure(Frozen):

@@ -11,16 +11,20 @@ from calibration.evidence.figures import (
     AnswerAgreementFigure,
     BaselineFigure,
     Bounds,
+    CorrectedFigure,
     Counts,
     FailureShareFigure,
     GateFigure,
+    GroupFigure,
     KappaFigure,
     Margins,
     NotAssessed,
     PositionFigure,
     RateFigure,
+    RaterErrorFigure,
     RaterFigure,
     RepeatsFigure,
+    RestatedFigure,
     SliceFigure,
     UndefinedFigure,
 )
@@ -108,6 +112,13 @@ class CalibrationReport(Frozen):
     """Why the report cannot admit, whatever its numbers; null where it may."""
     raters: RaterFigure | None
     slices: tuple[SliceFigure, ...]
+    failure_modes: tuple[GroupFigure, ...] = ()
+    severities: tuple[GroupFigure, ...] = ()
+    corrected: CorrectedFigure | None = None
+    restated: RestatedFigure | None = None
+    rater_error: RaterErrorFigure | None = None
+    target: str = ""
+    """What the intervals speak about."""
     baselines: tuple[BaselineFigure, ...]
 
     @property

@@ -13,6 +13,7 @@ import numpy as np
 
 from calibration.evidence import (
     BaselineFigure,
+    Bounds,
     CalibrationReport,
     Case,
     FailureShareFigure,
@@ -23,6 +24,7 @@ from calibration.evidence import (
 from calibration.labels import Assessment
 from calibration.policy import AdmissionPolicy
 from calibration.report.agreement import decided_kappa, operational_kappa
+from calibration.report.beyond import beyond
 from calibration.report.coding import FAR_RULE, GUARD_RULES, CodedCases, GateSettings, gate_figure
 from calibration.report.figures import (
     bounds_figure,
@@ -79,6 +81,8 @@ def build_report(
     _require_distinct(ordered)
     settings = GateSettings.of(policy)
     coded = CodedCases.of(ordered)
+    # from an audit of what the judge accepted no FAR follows: its gate sees no case
+    gated = coded.where(np.zeros(len(ordered), dtype=bool)) if supplement.accepts_only else coded
     table = coded.table()
     inputs = inputs_digest(ordered)
     # the resamples are a function of the cases, so that the same cases give the same report
@@ -96,7 +100,7 @@ def build_report(
         "table": table,
         "kappa": operational_kappa(coded, rng=rng),
         "kappa_decided": decided_kappa(coded, rng=rng),
-        "far_gate": gate_figure(coded, FAR_RULE, settings),
+        "far_gate": gate_figure(gated, FAR_RULE, settings),
         "guard_gates": {
             **{name: gate_figure(coded, rule, settings) for name, rule in GUARD_RULES.items()},
             **supplement_gates(supplement),
@@ -104,6 +108,8 @@ def build_report(
         "margins": margin_figures(table),
         "wrong_side": None,
         **(_wrong_side(table) if supplement.wrong_side else {}),
+        **(_accepts_only(table) if supplement.accepts_only else {}),
+        **beyond(ordered, table, supplement, policy),
         "position": position_figure(supplement.position),
         "repeats": repeats_figure(supplement.repeats),
         "answer_agreement": answer_agreement(supplement.answers),
@@ -111,7 +117,7 @@ def build_report(
         "claim": supplement.claim,
         "exploratory": supplement.exploratory,
         "raters": raters,
-        "slices": slice_figures(ordered, coded, settings),
+        "slices": slice_figures(ordered, coded, settings, policy),
         "baselines": (*_constant(coded, rng, supplement), *baselines),
     }
     draft = CalibrationReport(report="", not_assessed=(), not_established=(), **fields)
@@ -144,6 +150,19 @@ def _wrong_side(table: VerdictTable) -> dict[str, Any]:
     }
 
 
+def _accepts_only(table: VerdictTable) -> dict[str, Any]:
+    """An audit of acceptances estimates failure among accepted in use, and never FAR."""
+    nothing = RateFigure.of(rate(0, 0))
+    share = RateFigure.of(rate(table.fail.accepted, table.fail.accepted + table.passing.accepted))
+    return {
+        "far": nothing,
+        "far_decided": nothing,
+        "far_bounds": Bounds(low=None, high=None),
+        "far_bounds_all_unknown": Bounds(low=None, high=None),
+        "failure_among_accepted": FailureShareFigure(**share.model_dump(), describes="deployment"),
+    }
+
+
 def _require_distinct(ordered: Sequence[Case]) -> None:
     for one, following in pairwise(ordered):
         if one.item_id == following.item_id:
@@ -164,6 +183,8 @@ def inputs_digest(ordered: Sequence[Case]) -> str:
                 case.outcome.reason,
                 case.outcome.detail,
                 case.slices,
+                case.failure_modes,
+                case.severity,
                 case.stratum,
                 case.inclusion_probability,
             ]

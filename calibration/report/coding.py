@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 from calibration.evidence import Case, GateFigure, VerdictRow, VerdictTable, outcome_column
 from calibration.policy import AdmissionPolicy
 from calibration.statistics.clusters import PLANNING_ICC, cluster_wilson
+from calibration.statistics.gates import MOVER
+from calibration.statistics.normal import z_value
+from calibration.statistics.strata import Stratum, mover_rate, normalise
+from calibration.values import Interval, Undefined
 from rubrics.verdict import Verdict
 
 COLUMNS = tuple(VerdictRow.model_fields)
@@ -48,6 +52,9 @@ class CodedCases:
     reference: NDArray[np.int64]
     outcome: NDArray[np.int64]
     cluster: NDArray[np.int64]
+    stratum: NDArray[np.int64]
+    weight: NDArray[np.float64] | None
+    """1 / inclusion probability, where the set was drawn by strata; None where every case weighs alike."""
 
     @classmethod
     def of(cls, cases: Sequence[Case]) -> CodedCases:
@@ -59,11 +66,15 @@ class CodedCases:
             np.array([references.get(c.reference.verdict, UNRESOLVED) for c in cases], dtype=np.int64),
             np.array([columns[outcome_column(c.outcome)] for c in cases], dtype=np.int64),
             np.array([clusters.setdefault(c.cluster, len(clusters)) for c in cases], dtype=np.int64),
+            *_strata(cases),
         )
 
     def where(self, mask: NDArray[np.bool_]) -> CodedCases:
         """The cases that the mask keeps."""
-        return CodedCases(self.reference[mask], self.outcome[mask], self.cluster[mask])
+        weight = None if self.weight is None else self.weight[mask]
+        return CodedCases(
+            self.reference[mask], self.outcome[mask], self.cluster[mask], self.stratum[mask], weight
+        )
 
     def table(self) -> VerdictTable:
         """Counts of outcome by reference."""
@@ -74,11 +85,21 @@ class CodedCases:
 
     def judged_as(self, outcome: int) -> CodedCases:
         """The same cases, judged alike by a constant judge."""
-        return CodedCases(self.reference, np.full_like(self.outcome, outcome), self.cluster)
+        return replace(self, outcome=np.full_like(self.outcome, outcome))
 
     def clusters_of(self, *references: int) -> int:
         """Distinct clusters among the cases with these references."""
         return int(np.unique(self.cluster[np.isin(self.reference, references)]).size)
+
+
+def _strata(cases: Sequence[Case]) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+    """Strata as codes, and the weights of the cases; none with one stratum or an unknown probability."""
+    names = {name: code for code, name in enumerate(sorted({case.stratum for case in cases}))}
+    codes = np.array([names[case.stratum] for case in cases], dtype=np.int64)
+    known = [case.inclusion_probability for case in cases if case.inclusion_probability]
+    if len(names) < 2 or len(known) < len(cases):
+        return codes, None
+    return codes, 1 / np.array(known, dtype=float)
 
 
 Cells = frozenset[tuple[int, int]]
@@ -149,27 +170,85 @@ def _per_cluster(coded: CodedCases, of: Cells, among: Cells) -> tuple[NDArray[np
     return x, n
 
 
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One end's question: counts, effective size, and the interval that the end is taken from."""
+
+    x: int
+    n: int
+    n_effective: float
+    estimate: float | None
+    """x / n, re-weighted where the set is stratified; null without a case."""
+    icc: float
+    clusters: int
+    largest: int
+    interval: Interval
+
+
 def gate_figure(coded: CodedCases, rule: GateRule, settings: GateSettings) -> GateFigure:
-    """Both cases of a rate with their cluster Wilson ends."""
-    x, n = _per_cluster(coded, rule.upper_of, rule.upper_among)
-    x_low, n_low = _per_cluster(coded, rule.lower_of, rule.lower_among)
-    level = {"confidence": settings.confidence, "planning_icc": settings.planning_icc}
-    worst = cluster_wilson(x.tolist(), n.tolist(), sided=settings.sided, **level)
-    best = cluster_wilson(x_low.tolist(), n_low.tolist(), sided=settings.sided, **level)
-    largest = int(n.max()) if n.size else 0
+    """Both cases of a rate with their ends: cluster Wilson, by MOVER over the strata of a drawn set."""
+    worst = _side(coded, rule.upper_of, rule.upper_among, settings)
+    best = _side(coded, rule.lower_of, rule.lower_among, settings)
+    clustered = worst.largest > 1
+    method = "cluster wilson" if clustered else "wilson"
     return GateFigure(
         x=worst.x,
         n=worst.n,
         lower=best.interval.lower,
         upper=worst.interval.upper,
-        method="wilson" if largest <= 1 else "cluster wilson",
+        method=f"{MOVER} of {method}" if coded.weight is not None else method,
         n_effective=worst.n_effective,
-        icc=worst.icc if largest > 1 else None,
+        icc=worst.icc if clustered else None,
         clusters=worst.clusters,
-        cases_per_cluster_max=largest,
+        cases_per_cluster_max=worst.largest,
         confidence=settings.confidence,
         sided=settings.sided,
+        estimate=worst.estimate,
         x_best=best.x,
         n_best=best.n,
         n_effective_best=best.n_effective,
+    )
+
+
+def _side(coded: CodedCases, of: Cells, among: Cells, settings: GateSettings) -> _Side:
+    plain = _cluster_side(coded, of, among, settings)
+    if coded.weight is None or not plain.n:
+        return plain
+    parts, weights = [], []
+    width = len(COLUMNS)
+    kept = np.zeros(3 * width, dtype=bool)
+    kept[[r * width + o for r, o in among]] = True
+    for stratum in np.unique(coded.stratum):
+        part = coded.where(coded.stratum == stratum)
+        if part.weight is not None:
+            weights.append(float(part.weight[kept[part.reference * width + part.outcome]].sum()))
+            parts.append(_cluster_side(part, of, among, settings))
+    strata = [
+        Stratum(share, part.x * (part.n_effective / part.n) if part.n else 0.0, part.n_effective)
+        for share, part in zip(normalise(weights), parts, strict=True)
+    ]
+    rate = mover_rate(strata, z=z_value(settings.confidence, sided=settings.sided))
+    effective = plain.n_effective if isinstance(rate.n_effective, Undefined) else rate.n_effective
+    estimate = plain.estimate if isinstance(rate.estimate, Undefined) else rate.estimate
+    return replace(plain, n_effective=effective, estimate=estimate, interval=rate.interval)
+
+
+def _cluster_side(coded: CodedCases, of: Cells, among: Cells, settings: GateSettings) -> _Side:
+    x, n = _per_cluster(coded, of, among)
+    found = cluster_wilson(
+        x.tolist(),
+        n.tolist(),
+        confidence=settings.confidence,
+        sided=settings.sided,
+        planning_icc=settings.planning_icc,
+    )
+    return _Side(
+        x=found.x,
+        n=found.n,
+        n_effective=found.n_effective,
+        estimate=found.x / found.n if found.n else None,
+        icc=found.icc,
+        clusters=found.clusters,
+        largest=int(n.max()) if n.size else 0,
+        interval=found.interval,
     )

@@ -11,6 +11,7 @@ from calibration.evidence import (
     Bounds,
     Case,
     Counts,
+    GateFigure,
     JudgeMargin,
     Margins,
     RateFigure,
@@ -18,6 +19,7 @@ from calibration.evidence import (
     SliceFigure,
     VerdictTable,
 )
+from calibration.policy import AdmissionPolicy
 from calibration.report.agreement import operational_kappa
 from calibration.report.coding import (
     ACCEPTED,
@@ -30,10 +32,13 @@ from calibration.report.coding import (
     GateSettings,
     gate_figure,
 )
-from calibration.statistics.error_rates import ResolutionBounds
-from calibration.statistics.proportions import rate
+from calibration.statistics.error_rates import GroupStatus, ResolutionBounds
+from calibration.statistics.gates import gate_result
+from calibration.statistics.proportions import GateResult, rate
 from calibration.values import Undefined
 
+MIN_GROUP = 20
+"""Failures below which a slice, failure mode or severity level is not assessed, if the policy names none."""
 MIN_MARGIN = 0.10
 """Below this share of the rarer label or verdict kappa is not assessed (STATISTICS §0.4)."""
 
@@ -97,7 +102,7 @@ def smallest_margin(margins: Margins) -> float | Undefined:
 
 
 def slice_figures(
-    cases: Sequence[Case], coded: CodedCases, settings: GateSettings
+    cases: Sequence[Case], coded: CodedCases, settings: GateSettings, policy: AdmissionPolicy | None
 ) -> tuple[SliceFigure, ...]:
     """FAR and its cost in each slice, in the order of slice names."""
     members: dict[tuple[str, str], list[int]] = {}
@@ -109,19 +114,38 @@ def slice_figures(
         mask = np.zeros(len(cases), dtype=bool)
         mask[indices] = True
         part = coded.where(mask)
-        table = part.table()
+        table, gate = part.table(), gate_figure(part, FAR_RULE, settings)
         figures.append(
             SliceFigure(
                 slice=name,
                 value=value,
                 far=rate_figure(table.fail.accepted, table.fail.total),
-                far_gate=gate_figure(part, FAR_RULE, settings),
+                far_gate=gate,
                 non_acceptance_among_pass=rate_figure(
                     table.passing.total - table.passing.accepted, table.passing.total
                 ),
+                status=_slice_status(gate, table.fail.total, policy),
             )
         )
     return tuple(figures)
+
+
+def _slice_status(gate: GateFigure, failures: int, policy: AdmissionPolicy | None) -> str | None:
+    """How the slice stands against the limit; with few failures it is not assessed, never "ok"."""
+    if policy is None:
+        return None
+    guard = policy.guards.get("slice_far")
+    if failures < (guard.min_n if guard else MIN_GROUP):
+        return GroupStatus.NOT_ASSESSED.value
+    limit = guard.limit if guard else policy.primary.upper_at_most
+    return _STANDING[gate_result(gate, limit, z=policy.z)].value
+
+
+_STANDING = {
+    GateResult.PASS: GroupStatus.WITHIN_LIMIT,
+    GateResult.FAIL: GroupStatus.ABOVE_LIMIT,
+    GateResult.INSUFFICIENT: GroupStatus.UNDECIDED,
+}
 
 
 def baseline(name: str, description: str, cases: Sequence[Case]) -> BaselineFigure:

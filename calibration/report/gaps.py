@@ -46,6 +46,9 @@ def not_assessed(report: CalibrationReport, policy: AdmissionPolicy | None) -> t
 def _undefined(report: CalibrationReport) -> Iterator[tuple[str, str]]:
     if report.far is None:
         yield "far", "no candidate declared: the wrong-side rate stands in its place"
+    if report.failure_among_accepted.describes == "deployment":
+        yield "far", "the items were sampled from what the judge accepted: no FAR follows from such an audit"
+        return
     for name, reason in _NO_DENOMINATOR.items():
         figure: RateFigure | None = getattr(report, name)
         if figure is not None and figure.estimate is None:

@@ -15,6 +15,7 @@ from calibration.evidence import (
 from calibration.report.figures import rate_figure
 from calibration.statistics.agreement import KappaWeights, cohens_kappa
 from calibration.statistics.bias import SwappedPairs, position_bias
+from calibration.statistics.rater_error import RaterErrors
 from calibration.statistics.repeats import repeat_consistency
 from calibration.values import Undefined
 
@@ -27,6 +28,15 @@ class AnswerTable:
     counts: tuple[tuple[int, ...], ...]
     ordered: bool
     """True for levels, whose near misses weigh less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """Outputs that the judge judged in use, without reference labels."""
+
+    accepted: int
+    n: int
+    """All that it judged; unknown verdicts are in n, as not accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +54,14 @@ class Supplement:
     """The kind of sampling design."""
     claim: str | None = None
     """What a figure on this set may be said to describe."""
+    deployment: Deployment | None = None
+    """What the judge said in use, for the corrected pass rate."""
+    prevalence: float | None = None
+    """Declared failure prevalence, to restate failure among accepted for."""
+    rater_errors: RaterErrors | None = None
+    """Known error rates of the raters."""
+    accepts_only: bool = False
+    """The items were sampled from what the judge accepted: no FAR follows from them."""
     exploratory: str | None = None
     """Why the report cannot admit, in a sentence."""
 
@@ -131,6 +149,7 @@ def _point(x: int, n: int) -> GateFigure:
         cases_per_cluster_max=1,
         confidence=interval.confidence,
         sided=interval.sided,
+        estimate=x / n if n else None,
         x_best=x,
         n_best=n,
         n_effective_best=float(n),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from sqlmodel import Session
 
 from calibration.calibrate import calibrate
 from calibration.calibrate.evidence_set import convenience_set
@@ -14,7 +15,7 @@ from calibration.policy import far_only, shipped_policy
 from calibration.report import build_report
 from calibration.store.assessments import LabelEntry, add_labels
 from calibration.store.database import Store
-from calibration.store.items import add_items
+from calibration.store.items import Scope, add_items
 from calibration.store.references import AdjudicationEntry, add_adjudications, iter_references
 from calibration.store.reports import list_looks, list_reports
 from calibration.store.verdicts import add_verdicts
@@ -149,12 +150,12 @@ def test_an_adjudication_settles_a_disagreement(store: Store) -> None:
         )
     assert before.report.counts.reference_unresolved == 4
     assert after.report.counts.reference_unresolved == 3
-    assert (after.report.far.x, after.report.far.n) == (1, 61)
+    assert (after.report.headline.x, after.report.headline.n) == (1, 61)
     assert after.report.evidence_grade is EvidenceGrade.ADJUDICATED
     assert len([r for r in rule if r.item_id == first]) == 2
 
 
-def convenience_set_scope(session):  # type: ignore[no-untyped-def]
+def convenience_set_scope(session: Session) -> Scope:
     """The items of the convenience set."""
     return convenience_set(session=session, dataset=DATASET, actor="test", at=NOW).scope
 

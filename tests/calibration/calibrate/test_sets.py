@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from calibration.calibrate import calibrate
 from calibration.calibrate.evidence_set import open_set
 from calibration.calibrate.sets import Drawing, draw_set, freeze
-from calibration.sampling import DesignKind, SamplingDesign
+from calibration.sampling import SamplingDesign
 from calibration.store.database import Store
 from calibration.store.items import add_items
 from calibration.store.sets import iter_members
@@ -29,7 +30,7 @@ from tests.calibration.filling import (
 )
 
 
-def drawing(name: str = "may", **fields: object) -> Drawing:
+def drawing(name: str = "may", **fields: Any) -> Drawing:
     """A simple random drawing of 40 unless fields say otherwise."""
     design = {"kind": "simple_random", "n": 40, "seed": 1, **fields}
     return Drawing(name, DATASET, SamplingDesign.model_validate(design), RUBRIC, CRITERION)
@@ -152,7 +153,7 @@ def test_near_duplicates_are_listed_at_freezing(store: Store) -> None:
 
 def test_what_cannot_be_drawn_is_said(store: Store) -> None:
     """No item, no screening verdicts, no rubric for them: one sentence each."""
-    screened = {"kind": "failure_oversampled", "n": 5, "by": "screen"}
+    screened: dict[str, Any] = {"kind": "failure_oversampled", "n": 5, "by": "screen"}
     with store.write() as session:
         with pytest.raises(RecordError, match="has no calibration item"):
             draw_set(session=session, drawing=drawing(), actor="test", at=NOW)
@@ -166,4 +167,3 @@ def test_what_cannot_be_drawn_is_said(store: Store) -> None:
         design = SamplingDesign.model_validate({"seed": 1, **screened})
         with pytest.raises(DeclarationError, match="needs --rubric and --criterion"):
             draw_set(session=session, drawing=Drawing("may", DATASET, design), actor="test", at=NOW)
-    assert DesignKind(screened["kind"]) is DesignKind.FAILURE_OVERSAMPLED

@@ -49,9 +49,9 @@ def gap(report: CalibrationReport, name: str) -> str | None:
 def test_exercise_3_gives_the_source_documents_figures() -> None:
     """Judge B of exercise 3: FAR 16/80, failure among accepted 16/130, kappa .766 [.674, .858]."""
     report = make_report(EXERCISE_3, far_only(0.10))
-    assert (report.far.x, report.far.n) == (16, 80)
-    assert report.far.lower == pytest.approx(0.1270, abs=5e-5)
-    assert report.far.upper == pytest.approx(0.3005, abs=5e-5)
+    assert (report.headline.x, report.headline.n) == (16, 80)
+    assert report.headline.lower == pytest.approx(0.1270, abs=5e-5)
+    assert report.headline.upper == pytest.approx(0.3005, abs=5e-5)
     accepted = report.failure_among_accepted
     assert (accepted.x, accepted.n) == (16, 130)
     assert (round(accepted.lower, 4), round(accepted.upper, 4)) == (0.0772, 0.1906)
@@ -66,7 +66,7 @@ def test_exercise_3_gives_the_source_documents_figures() -> None:
 def test_final_unknowns_stay_in_every_denominator() -> None:
     """Abstained, invalid and inconsistent are non-acceptances: FAR and cost keep them in n."""
     report = make_report(MIXED)
-    assert (report.far.x, report.far.n) == (2, 30)
+    assert (report.headline.x, report.headline.n) == (2, 30)
     assert (report.far_decided.x, report.far_decided.n) == (2, 22)
     assert (report.frr.x, report.frr.n) == (4, 39)
     assert (report.non_acceptance_among_pass.x, report.non_acceptance_among_pass.n) == (9, 39)
@@ -170,8 +170,8 @@ def test_one_item_twice_is_refused() -> None:
 def test_no_reference_failure_leaves_far_undefined_with_the_whole_interval() -> None:
     """200 passes: FAR has no estimate, the interval is [0, 1], and the reason is listed."""
     report = make_report({"pass": {"accept": 200}})
-    assert report.far.estimate is None
-    assert (report.far.lower, report.far.upper) == (0.0, 1.0)
+    assert report.headline.estimate is None
+    assert (report.headline.lower, report.headline.upper) == (0.0, 1.0)
     assert gap(report, "far") == "no item has a reference failure"
     assert report.far_bounds.low is None
     assert isinstance(report.kappa, UndefinedFigure)
@@ -191,7 +191,7 @@ def test_kappa_under_a_rare_label_is_not_assessed() -> None:
     reason = gap(report, "kappa")
     assert reason is not None
     assert "under 10 %" in reason
-    assert report.far.x == 9
+    assert report.headline.x == 9
 
 
 def test_constant_judge_has_kappa_zero_without_interval() -> None:
@@ -220,7 +220,7 @@ def test_clustered_cases_give_kappa_a_wider_bootstrap_interval() -> None:
 def test_clusters_widen_the_gate_and_leave_far_plain() -> None:
     """20 prompts of five failures, 4 accepted: plain upper 9.8 %, by clusters over 10 %."""
     report = make_report({"fail": {"accept": 4, "reject": 96}}, per_cluster=5)
-    assert report.far.upper == pytest.approx(0.0984, abs=5e-5)
+    assert report.headline.upper == pytest.approx(0.0984, abs=5e-5)
     assert report.far_gate.method == "cluster wilson"
     assert report.far_gate.clusters == 20
     assert report.far_gate.upper > 0.10
@@ -230,9 +230,9 @@ def test_clusters_widen_the_gate_and_leave_far_plain() -> None:
 def test_policy_level_reaches_the_gate_but_not_far() -> None:
     """Three looks widen the gate's interval; the shown FAR stays at 95 %."""
     report = make_report(EXERCISE_3, shipped_policy("acceptance"))
-    assert report.far.confidence == 0.95
+    assert report.headline.confidence == 0.95
     assert report.far_gate.confidence == pytest.approx(1 - 0.05 / 3)
-    assert report.far_gate.upper > report.far.upper
+    assert report.far_gate.upper > report.headline.upper
 
 
 def test_slices_have_their_own_failures() -> None:
