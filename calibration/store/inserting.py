@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -52,13 +53,11 @@ def insert_many(
         chunk: rows a statement.
     """
     connection = session.connection()
-    table = table_of(row)
-    column = table.c[identity]
-    statement = insert_if_new(table, connection.dialect.name).returning(column)
+    column = table_of(row).c[identity]
     added = present = offset = 0
     different: list[int] = []
     for batch in batches(rows, chunk):
-        fresh = set(connection.execute(statement, batch).scalars())
+        fresh = _insert(connection, column, batch)
         added += len(fresh)
         unclaimed = set(fresh)
         rest: list[int] = []
@@ -134,11 +133,27 @@ def batches(given: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:
         yield batch
 
 
-def insert_if_new(table: sa.Table, dialect: str) -> sqlite.Insert | postgresql.Insert:
-    """An INSERT that skips a row whose key is there."""
-    if dialect == "sqlite":
-        return sqlite.insert(table).on_conflict_do_nothing()
-    return postgresql.insert(table).on_conflict_do_nothing()
+def _insert(connection: sa.Connection, column: sa.Column[Any], rows: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The identities of the rows that are new; a row whose key is there is skipped."""
+    table, names = column.table, tuple(rows[0])
+    if connection.dialect.name == "sqlite":
+        return set(connection.execute(_sqlite_insert(table, column), rows).scalars())
+    # A column is one array: with a parameter for each value the driver takes most of an import to count them.
+    columns = {name: [row[name] for row in rows] for name in names}
+    return set(connection.execute(_postgres_insert(table, column, names), columns).scalars())
+
+
+@cache
+def _sqlite_insert(table: sa.Table, identity: sa.Column[Any]) -> sa.Executable:
+    return sqlite.insert(table).on_conflict_do_nothing().returning(identity)
+
+
+@cache
+def _postgres_insert(table: sa.Table, identity: sa.Column[Any], names: tuple[str, ...]) -> sa.Executable:
+    arrays = [sa.cast(sa.bindparam(name), postgresql.ARRAY(table.c[name].type)) for name in names]
+    given = sa.func.unnest(*arrays).table_valued(*names).render_derived()
+    insert = postgresql.insert(table).from_select(names, sa.select(*(given.c[name] for name in names)))
+    return insert.on_conflict_do_nothing().returning(identity)
 
 
 def _stored(connection: sa.Connection, column: sa.Column[Any], values: list[str]) -> set[str]:
