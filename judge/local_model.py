@@ -1,14 +1,15 @@
 """The embedded model: a GGUF file served on this machine for the time of a run, called like any other model.
 
-It runs in a process of its own (llama.cpp through xllamacpp), listens on 127.0.0.1 at a free port, wants a
-key that only this run knows, and ends with the run even if the run is killed. The default weights are those
-of SmolLM2-135M-Instruct: a real language model and a poor judge, so that everything can be tried without a
-key and without pretending that it may be trusted.
+It runs in processes of its own (llama.cpp through xllamacpp), listens on 127.0.0.1 at free ports, wants a key
+that only this run knows, and ends with the run even if the run is killed. The default weights are those of
+SmolLM2-135M-Instruct: a real language model and a poor judge, so that everything can be tried without a key
+and without pretending that it may be trusted.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import os
@@ -17,19 +18,20 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from random import Random
-from typing import IO, cast
+from typing import IO, Self, cast
 
 from pydantic import SecretStr
 
+from judge.calls import ModelReply, ModelRequest, Transport
 from judge.local_server import EXIT_NO_MODEL, EXIT_NO_RUNTIME
 from judge.model_client import LiteLLMTransport
 from judge.retries import RetryingClient, RetryPolicy
-from judge.spec import Endpoint, Labels, ModelJudge, Parameters, ReasonPlace
+from judge.spec import DEFAULT_CONTEXT, Endpoint, Labels, ModelJudge, Parameters, ReasonPlace
 from judge.templates import load_prompt
 from rubrics.errors import DeclarationError, ExecutionError
 
@@ -46,29 +48,57 @@ CALL_DEADLINE_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """How the model is served; none of it moves a verdict."""
+    """How the model is served; none of it is meant to move a verdict."""
 
+    processes: int = 2
+    """Servers, each with the weights in memory. Two use both cores of a small machine, as two threads of one
+    server would not: those wait for each other in a loop, and on a busy machine mostly wait."""
     threads: int = 1
-    """Threads of one computation; two spin on a busy machine with two cores and are slower."""
-    parallel: int = 4
-    """Calls worked on at once."""
-    context: int = 2048
-    """Tokens of one call, prompt and reply; a longer prompt is unknown(invalid, too_long)."""
+    """Threads of one computation."""
+    parallel: int = 2
+    """Calls that one server works on at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model that is being served: its address, its key, and the process that serves it."""
+    """A model that is being served: its addresses, its key, and the processes that serve it."""
 
-    api_base: str
+    api_bases: tuple[str, ...]
     api_key: SecretStr
-    pid: int
-    parallel: int = field(default=1)
+    pids: tuple[int, ...]
+    parallel: int
+    """Calls that are worked on at once; more only wait."""
+
+    @property
+    def api_base(self) -> str:
+        """The address to ask; `client` spreads the calls over all of them."""
+        return self.api_bases[0]
 
     def client(self, *, rng: Random, policy: RetryPolicy | None = None) -> RetryingClient:
         """A client for this model; nobody bills its calls."""
         transport = LiteLLMTransport(api_key=self.api_key, free=True, deadline_s=CALL_DEADLINE_S)
-        return RetryingClient(transport, rng=rng, policy=policy)
+        return RetryingClient(Spread(transport, self.api_bases), rng=rng, policy=policy)
+
+
+class Spread:
+    """A transport that sends each call to the address with the fewest calls under way."""
+
+    def __init__(self, transport: Transport, api_bases: Sequence[str]) -> None:
+        self._transport = transport
+        self._under_way = dict.fromkeys(api_bases, 0)
+
+    async def send(self, request: ModelRequest) -> ModelReply:
+        """The reply of the address that was free; raises ModelCallError as the transport does."""
+        base = min(self._under_way, key=lambda one: self._under_way[one])
+        self._under_way[base] += 1
+        try:
+            return await self._transport.send(dataclasses.replace(request, api_base=base))
+        finally:
+            self._under_way[base] -= 1
+
+    async def aclose(self) -> None:
+        """Close the transport."""
+        await self._transport.aclose()
 
 
 def find_weights() -> Path:
@@ -136,13 +166,13 @@ def serve(
     """
     path, serving = _weights_of(judge, gguf), serving or Serving()
     key = secrets.token_urlsafe(24)
-    with tempfile.TemporaryFile() as log:
-        process = _start(log)
-        try:
-            address = _address(process, _order(path, judge.model, key, serving), log, path)
-            yield LocalModel(f"{address}/v1", SecretStr(key), process.pid, serving.parallel)
-        finally:
-            _stop(process)
+    order = _order(path, judge, key, serving)
+    with contextlib.ExitStack() as stack:
+        logs = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(serving.processes)]
+        servers = [stack.enter_context(_Server(path, log)) for log in logs]
+        bases = tuple(f"{server.started(order)}/v1" for server in servers)
+        pids = tuple(server.process.pid for server in servers)
+        yield LocalModel(bases, SecretStr(key), pids, serving.processes * serving.parallel)
 
 
 def _weights_of(judge: ModelJudge, gguf: Path | None) -> Path:
@@ -164,70 +194,76 @@ def _weights_of(judge: ModelJudge, gguf: Path | None) -> Path:
     return gguf
 
 
-def _order(path: Path, name: str, key: str, serving: Serving) -> str:
-    """What the server process is told, through its standard input: a key in its arguments could be seen."""
+def _order(path: Path, judge: ModelJudge, key: str, serving: Serving) -> str:
+    """What a server is told, through its standard input: a key in its arguments could be seen."""
     return json.dumps(
         {
             "path": str(path),
-            "name": name,
+            "name": judge.model,
             "key": key,
             "threads": serving.threads,
             "parallel": serving.parallel,
-            "context": serving.context,
+            "context": judge.context or DEFAULT_CONTEXT,
         }
     )
 
 
-def _start(log: IO[bytes]) -> subprocess.Popen[str]:
-    keyless = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
-    return subprocess.Popen(
-        [sys.executable, "-m", "judge.local_server"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=log,
-        text=True,
-        env=keyless,
-        start_new_session=True,  # Ctrl-C stops the run, which then stops the server
-    )
+class _Server:
+    """One server process; a context manager that leaves none behind."""
 
+    def __init__(self, path: Path, log: IO[bytes]) -> None:
+        self._path = path
+        self._log = log
+        keyless = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "judge.local_server"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            env=keyless,
+            start_new_session=True,  # Ctrl-C stops the run, which then stops the server
+        )
 
-def _address(process: subprocess.Popen[str], order: str, log: IO[bytes], path: Path) -> str:
-    """The address that the server reports once it answers; stops waiting after START_TIMEOUT_S."""
-    orders, reports = cast("IO[str]", process.stdin), cast("IO[str]", process.stdout)
-    watch = threading.Timer(START_TIMEOUT_S, process.kill)
-    watch.start()
-    try:
-        with contextlib.suppress(BrokenPipeError):
-            orders.write(order + "\n")
-            orders.flush()
-        line = reports.readline()
-    finally:
-        watch.cancel()
-    if not line:
-        raise _not_started(process.wait(), log, path)
-    return str(json.loads(line)["address"])
+    def __enter__(self) -> Self:
+        return self
 
+    def __exit__(self, *_: object) -> None:
+        """Close its input, which tells the server to end; kill it where it does not."""
+        for pipe in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(BrokenPipeError):
+                cast("IO[str]", pipe).close()
+        try:
+            self.process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
-def _not_started(code: int, log: IO[bytes], path: Path) -> DeclarationError | ExecutionError:
-    if code == EXIT_NO_RUNTIME:
-        return DeclarationError(f"the embedded model has no runtime here; run: {INSTALL_RUNTIME}")
-    if code == EXIT_NO_MODEL:
-        return DeclarationError(f"{path.name!r} cannot be loaded; give an instruct model in the GGUF format")
-    log.seek(0)
-    last = log.read()[-2000:].decode("utf-8", "replace").strip().splitlines()[-3:]
-    said = f"; its last words: {' / '.join(last)}" if last else ""
-    return ExecutionError(
-        f"the model server of {path.name!r} did not start (exit {code}){said}", retryable=True
-    )
+    def started(self, order: str) -> str:
+        """The address that the server reports once it answers; it is killed after START_TIMEOUT_S."""
+        orders, reports = cast("IO[str]", self.process.stdin), cast("IO[str]", self.process.stdout)
+        watch = threading.Timer(START_TIMEOUT_S, self.process.kill)
+        watch.start()
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                orders.write(order + "\n")
+                orders.flush()
+            line = reports.readline()
+        finally:
+            watch.cancel()
+        if not line:
+            raise self._not_started(self.process.wait())
+        return str(json.loads(line)["address"])
 
-
-def _stop(process: subprocess.Popen[str]) -> None:
-    """Close its input, which tells the server to end; kill it where it does not."""
-    for pipe in (process.stdin, process.stdout):
-        with contextlib.suppress(BrokenPipeError):
-            cast("IO[str]", pipe).close()
-    try:
-        process.wait(STOP_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    def _not_started(self, code: int) -> DeclarationError | ExecutionError:
+        name = self._path.name
+        if code == EXIT_NO_RUNTIME:
+            return DeclarationError(f"the embedded model has no runtime here; run: {INSTALL_RUNTIME}")
+        if code == EXIT_NO_MODEL:
+            return DeclarationError(f"{name!r} cannot be loaded; give an instruct model in the GGUF format")
+        self._log.seek(0)
+        last = self._log.read()[-2000:].decode("utf-8", "replace").strip().splitlines()[-3:]
+        said = f"; its last words: {' / '.join(last)}" if last else ""
+        return ExecutionError(
+            f"the model server of {name!r} did not start (exit {code}){said}", retryable=True
+        )

@@ -30,6 +30,9 @@ PROMPT_VERSION = 1
 """Raised whenever the same spec, rubric and item would lead to other messages: part of every digest."""
 ENGINE = {"fence": FENCE_VERSION, "prompt": PROMPT_VERSION, "reading": READING_VERSION}
 
+DEFAULT_CONTEXT = 2048
+"""Tokens; what the default weights were trained with."""
+
 _MODEL = re.compile(r"[A-Za-z0-9][\w./:@+-]{0,199}", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -133,6 +136,9 @@ class ModelJudge(Frozen):
     """The server of a compatible endpoint: another address may serve another model under the same name."""
     weights: Annotated[str, AfterValidator(_sha256)] | None = None
     """SHA-256 of the GGUF file of an embedded model."""
+    context: Annotated[StrictInt, Field(ge=256, le=1_000_000)] | None = None
+    """Tokens of prompt and reply that an embedded model is given room for; null is DEFAULT_CONTEXT. A longer
+    prompt is unknown(invalid, too_long)."""
     parameters: Parameters = Parameters()
     prompt: Prompts = Field(default_factory=lambda: load_prompt("standard@1"))
     reading: Reading = Reading.STRUCTURED
@@ -237,13 +243,13 @@ def load_judge(path: str | Path) -> JudgeSpec:
     return parse_judge(read_declaration(path), source=str(path))
 
 
+_ONLY_AT = {"api_base": Endpoint.COMPATIBLE, "weights": Endpoint.EMBEDDED, "context": Endpoint.EMBEDDED}
+
+
 def _model_misfits(judge: ModelJudge) -> Iterator[Misfit]:
-    for field, needed in (
-        ("api_base", judge.endpoint is Endpoint.COMPATIBLE),
-        ("weights", judge.endpoint is Endpoint.EMBEDDED),
-    ):
-        given = getattr(judge, field) is not None
-        if needed and not given:
+    for field, endpoint in _ONLY_AT.items():
+        given, needed = getattr(judge, field) is not None, judge.endpoint is endpoint
+        if needed and not given and field != "context":
             yield Misfit(
                 f"{judge.endpoint.value!r} needs {field!r}; add it, or take another endpoint", "endpoint"
             )

@@ -20,6 +20,7 @@ from pydantic import SecretStr
 
 import judge.local_model
 from judge.calls import CostSource, Fault, Message, ModelCallError, ModelReply, ModelRequest
+from judge.fake_model import FakeTransport, said
 from judge.grading import Graded, JudgeVerdict, ask_once, settle, sit
 from judge.local_model import (
     INSTALL_WEIGHTS,
@@ -28,6 +29,7 @@ from judge.local_model import (
     WEIGHTS_SHA256,
     LocalModel,
     Serving,
+    Spread,
     file_sha256,
     find_weights,
     local_judge,
@@ -62,7 +64,7 @@ live = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 @pytest.fixture(scope="module")
 def served() -> Iterator[LocalModel]:
     """The default model, loaded once for the tests that call it."""
-    with serve(local_judge(), serving=Serving(threads=1, parallel=4)) as model:
+    with serve(local_judge()) as model:
         yield model
 
 
@@ -172,9 +174,9 @@ def test_a_prompt_beyond_the_real_context_is_too_long(served: LocalModel) -> Non
 @live
 def test_the_real_server_ends_with_its_block() -> None:
     """After the block the process is gone and the address is unreachable."""
-    with serve(local_judge()) as model:
-        assert not gone_now(model.pid)
-    assert gone(model.pid)
+    with serve(local_judge(), serving=Serving(processes=1)) as model:
+        assert not any(gone_now(pid) for pid in model.pids)
+    assert all(gone(pid) for pid in model.pids)
     with pytest.raises(ModelCallError) as caught:
         _send(_request(model, "x"), api_key=model.api_key)
     assert caught.value.fault is Fault.UNREACHABLE
@@ -184,7 +186,7 @@ ORPHAN = """
 import sys, time
 from judge.local_model import local_judge, serve
 with serve(local_judge()) as model:
-    print(model.pid, flush=True)
+    print(*model.pids, flush=True)
     time.sleep(300)
 """
 
@@ -196,10 +198,11 @@ def test_the_real_server_ends_when_its_run_is_killed() -> None:
     with run, contextlib.ExitStack() as stack:
         stack.callback(run.kill)
         assert run.stdout is not None
-        server = int(run.stdout.readline())
-        assert not gone_now(server)
+        servers = [int(pid) for pid in run.stdout.readline().split()]
+        assert len(servers) == 2
+        assert not any(gone_now(server) for server in servers)
         os.kill(run.pid, signal.SIGKILL)
-        assert gone(server)
+        assert all(gone(server) for server in servers)
 
 
 def gone_now(pid: int) -> bool:
@@ -283,6 +286,33 @@ def test_a_file_that_is_no_model_is_named(tmp_path: Path) -> None:
         pass
 
 
+def test_calls_are_spread_over_the_servers() -> None:
+    """Each call goes where the fewest are under way; the request is otherwise the same."""
+    asked: list[str | None] = []
+    release = asyncio.Event()
+
+    class Slow(FakeTransport):
+        async def send(self, request: ModelRequest) -> ModelReply:
+            asked.append(request.api_base)
+            await release.wait()
+            return said("x")
+
+    async def run() -> None:
+        spread = Spread(Slow(lambda _: said("x")), ("http://one", "http://two"))
+        calls = [
+            asyncio.create_task(spread.send(ModelRequest("m", (), 8, api_base="http://one")))
+            for _ in range(4)
+        ]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        release.set()
+        await asyncio.gather(*calls)
+        await spread.aclose()
+
+    asyncio.run(run())
+    assert sorted(map(str, asked)) == ["http://one", "http://one", "http://two", "http://two"]
+
+
 STUBS = {
     "absent": "raise ImportError('not here')",
     "crashing": "import os, sys\nServer = None\nclass CommonParams:\n    def __init__(self):\n"
@@ -334,7 +364,7 @@ def test_a_server_that_does_not_end_is_killed(stub: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(judge.local_model, "STOP_TIMEOUT_S", 0.5)
     with serve(local_judge(stub), stub) as model:
         pass
-    assert gone(model.pid)
+    assert all(gone(pid) for pid in model.pids)
 
 
 @pytest.mark.parametrize("stub", ["hanging"], indirect=True)
@@ -343,8 +373,8 @@ def test_the_server_does_not_get_the_providers_keys(stub: Path, monkeypatch: pyt
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
     monkeypatch.setattr(judge.local_model, "STOP_TIMEOUT_S", 0.5)
     with serve(local_judge(stub), stub) as model:
-        environment = Path(f"/proc/{model.pid}/environ").read_bytes()
-        command = Path(f"/proc/{model.pid}/cmdline").read_bytes()
+        environment = Path(f"/proc/{model.pids[0]}/environ").read_bytes()
+        command = Path(f"/proc/{model.pids[0]}/cmdline").read_bytes()
     assert b"PYTHONPATH" in environment
     assert b"sk-canary" not in environment
     assert model.api_key.get_secret_value().encode() not in environment + command

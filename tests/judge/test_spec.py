@@ -73,6 +73,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
             {"endpoint": Endpoint.COMPATIBLE, "api_base": "http://127.0.0.1:8001/v1"},
             {"endpoint": Endpoint.EMBEDDED, "weights": SHA},
             {"endpoint": Endpoint.EMBEDDED, "weights": SHA[::-1]},
+            {"endpoint": Endpoint.EMBEDDED, "weights": SHA, "context": 4096},
         ]
     ),
     "parameters": PARAMETERS,
@@ -86,11 +87,11 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "max_characters": st.none() | st.integers(1, 10_000),
     "show": st.none() | st.lists(st.sampled_from(["input", "policy", "notes"]), unique=True).map(tuple),
 }
-TOGETHER = {"endpoint": {"endpoint", "api_base", "weights"}}
+TOGETHER = {"endpoint": {"endpoint", "api_base", "weights", "context"}}
 
 
 def built(values: dict[str, Any]) -> ModelJudge:
-    """The judge with these fields; the three of an endpoint come together."""
+    """The judge with these fields; those of an endpoint come together."""
     flat = {k: v for k, v in values.items() if k != "endpoint"}
     return ModelJudge(kind="model", **flat, **values["endpoint"])
 
@@ -132,6 +133,7 @@ OTHER: dict[str, Any] = {
     "endpoint": Endpoint.EMBEDDED,
     "api_base": "http://127.0.0.1:1/v1",
     "weights": SHA,
+    "context": 4096,
     "parameters.temperature": 0.5,
     "parameters.top_p": 0.5,
     "parameters.seed": 0,
@@ -221,6 +223,7 @@ MODEL = "kind: model\nname: a\nmodel: openai/x\n"
         (f"{MODEL}endpoint: compatible\n", 4, "'compatible' needs 'api_base'"),
         (f"{MODEL}endpoint: embedded\n", 4, "'embedded' needs 'weights'"),
         (f"{MODEL}endpoint: embedded\nweights: abc\n", 5, "'abc' is no SHA-256"),
+        (f"{MODEL}context: 4096\n", 4, "is not used at endpoint 'provider'"),
         (f"{MODEL}api_base: http://h/v1\n", 4, "is not used at endpoint 'provider'"),
         (f"{MODEL}show: [a, a]\n", 4, "names a field twice"),
         ("kind: baseline\nname: vibes\n", 2, "'vibes' is not allowed"),
