@@ -12,7 +12,7 @@ from calibration.statistics.multiplicity import benjamini_hochberg, bonferroni, 
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=12, derandomize=True, deadline=None)
 def test_adjustments_agree_with_the_packages(p: list[float]) -> None:
     """Bonferroni and Holm equal statsmodels', Benjamini-Hochberg equals scipy's, in the order given."""
     assert bonferroni(p) == pytest.approx(multipletests(p, method="bonferroni")[1], abs=1e-12)
