@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlmodel import Session
 
-from calibration.store.items import Scope
-from calibration.store.judges import StoredRun, list_runs
+from calibration.store.calls import NO_ORDER, open_units
+from calibration.store.items import Scope, item_ids
+from calibration.store.judges import RunOrigin, StoredRun, list_runs
 from calibration.store.verdicts import StoredVerdict, iter_verdicts
 from rubrics.answer import Answer, answered, no_answer
 from rubrics.criterion import Criterion
+from rubrics.digest import digest
 from rubrics.order import position_cells, reconcile
-from rubrics.verdict import UnknownReason
+from rubrics.verdict import UnknownReason, Verdict
 
 MISSING = no_answer(UnknownReason.MISSING)
 
@@ -45,7 +48,11 @@ def read_verdicts(
     dataset: str,
     criterion: Criterion,
 ) -> Judged | None:
-    """The judge's verdicts of its newest run under the rubric; None where it has no run on the dataset."""
+    """The judge's verdicts of its newest run under the rubric; None where it has no run on the dataset.
+
+    The newest that has a verdict on these items under this criterion, since a run of other items or criteria
+    answers nothing here. A unit whose call failed is an error, as long as nothing came of asking again.
+    """
     runs = [
         run
         for run in list_runs(session=session, judge_digest=judge_digest, dataset=dataset)
@@ -53,13 +60,13 @@ def read_verdicts(
     ]
     if not runs:
         return None
-    run = _newest(runs)
-    stored = list(iter_verdicts(session=session, scope=scope, criterion=criterion.key, run_key=run.key))
+    run, stored = _newest(session, runs, scope, criterion)
+    due = _orders_due(run)
     by_item: defaultdict[str, list[StoredVerdict]] = defaultdict(list)
     for verdict in stored:
         by_item[verdict.item_id].append(verdict)
     return Judged(
-        answers={item: deployed(given) for item, given in by_item.items()},
+        answers={item: deployed(given, due) for item, given in by_item.items()},
         position=_position(by_item.values(), criterion),
         repeats=_repeats(by_item.values(), criterion),
         run=run.key,
@@ -68,14 +75,62 @@ def read_verdicts(
     )
 
 
-def _newest(runs: Iterable[StoredRun]) -> StoredRun:
-    return max(runs, key=lambda run: (run.recorded_at, run.key))
+def _newest(
+    session: Session, runs: Iterable[StoredRun], scope: Scope, criterion: Criterion
+) -> tuple[StoredRun, list[StoredVerdict]]:
+    newest_first = sorted(runs, key=lambda run: (run.recorded_at, run.key), reverse=True)
+    for run in newest_first:
+        stored = list(iter_verdicts(session=session, scope=scope, criterion=criterion.key, run_key=run.key))
+        if stored:
+            return run, [*stored, *_failed(session, run, scope, criterion)]
+    return newest_first[0], []
 
 
-def deployed(given: Iterable[StoredVerdict]) -> Answer:
-    """The answer that the judge would give in use: of the first repeat, both orders reconciled."""
-    by_repeat = _by_repeat(given)
-    return reconcile(by_repeat[min(by_repeat)]) if by_repeat else MISSING
+def _failed(session: Session, run: StoredRun, scope: Scope, criterion: Criterion) -> Iterator[StoredVerdict]:
+    """What units without a verdict amount to whose newest call failed."""
+    units = [
+        unit
+        for unit in open_units(session=session, run_key=run.key)
+        if unit.criterion == criterion.key and run.origin is RunOrigin.RUN
+    ]
+    inside = item_ids(session=session, scope=scope) if units else set()
+    for unit in units:
+        if unit.item_id in inside:
+            yield StoredVerdict(
+                digest=digest(["open", run.key, criterion.key, unit.item_id, unit.presentation, unit.repeat]),
+                judge_digest=run.judge_digest,
+                run_key=run.key,
+                item_id=unit.item_id,
+                criterion=criterion.key,
+                answer=Verdict.UNKNOWN.value,
+                reason=unit.reason,
+                detail=unit.detail,
+                order=None if unit.presentation == NO_ORDER else unit.presentation,
+                repeat=unit.repeat,
+                reply_digest=None,
+            )
+
+
+def _orders_due(run: StoredRun) -> tuple[str | None, ...]:
+    """The orders in which the run asks about each item; an imported run does not say."""
+    if run.origin is not RunOrigin.RUN:
+        return ()
+    return tuple(None if order == NO_ORDER else order for order in json.loads(run.plan).get("orders", ()))
+
+
+def deployed(given: Iterable[StoredVerdict], due: Sequence[str | None] = ()) -> Answer:
+    """The answer that the judge would give in use: of the first repeat, both orders reconciled.
+
+    An order that is due and has not been answered is missing: where a judge is asked in two orders, no
+    answer is made of one.
+    """
+    by_repeat: defaultdict[int, dict[str | None, Answer]] = defaultdict(dict)
+    for verdict in given:
+        by_repeat[verdict.repeat][verdict.order] = answer_of(verdict)
+    if not by_repeat:
+        return MISSING
+    first = by_repeat[min(by_repeat)]
+    return reconcile([*first.values(), *(MISSING for order in due if order not in first)])
 
 
 def _by_repeat(given: Iterable[StoredVerdict]) -> dict[int, list[Answer]]:

@@ -23,6 +23,8 @@ from rubrics.record import normalise_text
 from rubrics.verdict import UnknownReason
 
 Presentation = Literal["ab", "ba", "none"]
+NO_ORDER: Literal["none"] = "none"
+"""The presentation of a judge to which nothing is shown in an order."""
 Unit = tuple[str, str, str, int]
 """Item key, criterion, presentation, repeat: what has exactly one verdict in a run."""
 
@@ -110,7 +112,7 @@ class OpenUnit:
 
     item_id: str
     criterion: str
-    presentation: str
+    presentation: Presentation
     repeat: int
     reason: UnknownReason
     detail: str

@@ -228,6 +228,6 @@ class Engine:
     def _cap_reached(self, needed: int) -> str:
         cap, spent = self._options.max_cost_micros or 0, self._budget.spent_micros
         return (
-            f"the next call may cost up to {dollars(needed)}, and {dollars(spent)} of the {dollars(cap)} that "
-            "may be spent are; raise --max-cost to go on"
+            f"the next call may cost up to {dollars(needed)}, and {dollars(spent)} of {dollars(cap)} are "
+            "spent: raise the cap to go on"
         )

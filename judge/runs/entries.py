@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from calibration.store.calls import CallEntry, FaultEntry, Presentation
+from calibration.store.calls import NO_ORDER, CallEntry, FaultEntry, Presentation
 from calibration.store.text import NAME_LIMIT
 from calibration.store.verdicts import VerdictEntry
 from judge.calls import Tokens
@@ -17,7 +17,7 @@ from rubrics.order import Order
 from rubrics.record import normalise_text
 from rubrics.verdict import UnknownReason, Verdict
 
-_PRESENTATIONS: Mapping[Order | None, Presentation] = {Order.AB: "ab", Order.BA: "ba", None: "none"}
+_PRESENTATIONS: Mapping[Order | None, Presentation] = {Order.AB: "ab", Order.BA: "ba", None: NO_ORDER}
 _LARGEST = 2**31 - 1
 """Of a whole number column; what a provider counts beyond it is no count."""
 _LARGEST_COST = 2**62

@@ -13,6 +13,7 @@ from sqlmodel import Session
 
 from calibration.calibrate.references import read_references
 from calibration.labels import ReferenceLabel, ReferenceRule
+from calibration.store.calls import NO_ORDER
 from calibration.store.items import ErasedItem, Scope, item_keys, read_items
 from calibration.store.judges import RunOrigin, StoredRun, get_judge, list_runs
 from calibration.store.sets import get_set_by_digest
@@ -29,8 +30,6 @@ from rubrics.order import Order, presentations
 from rubrics.rubric import Rubric
 from rubrics.scale import BinaryScale
 
-NO_ORDER = "none"
-"""The presentation of a judge to which nothing is shown in an order."""
 FITTED = frozenset({BaselineName.LENGTH, BaselineName.WORD_OVERLAP})
 """Baselines that learn from the reference labels."""
 _DATED = re.compile(r"\d{4}-?\d{2}-?\d{2}|-\d{4}\Z|\d{3}\Z")
