@@ -62,9 +62,19 @@ def _case(
         reference=found.label if found else NO_LABEL,
         outcome=outcome_of(answers.get(item.item_id, MISSING), criterion, found.answer if found else None),
         slices=tuple((name, item.tags[name]) for name in slices if name in item.tags),
+        failure_modes=found.failure_modes if found else (),
+        severity=severity_of(found.failure_modes if found else (), criterion),
         stratum=placed.stratum,
         inclusion_probability=placed.inclusion_probability,
     )
+
+
+def severity_of(modes: Sequence[str], criterion: Criterion) -> str:
+    """The most severe level that the named failure modes have by themselves; empty where none has one."""
+    levels = [level.key for level in criterion.severity]
+    by_mode = {mode.key: mode.severity for mode in criterion.failure_modes}
+    found = [levels.index(level) for level in (by_mode.get(mode) for mode in modes) if level in levels]
+    return levels[max(found)] if found else ""
 
 
 def outcome_of(answer: Answer, criterion: Criterion, reference: str | None) -> Outcome:

@@ -35,6 +35,8 @@ class Referenced:
     """The level or preference behind it, where the raters agree on one; None where they do not."""
     inputs: str
     """Digest of the labels and the adjudication that it rests on."""
+    failure_modes: tuple[str, ...] = ()
+    """Modes that raters named on a fail, sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,8 @@ def _referenced(
         # two raters who prefer different sides agree that there is a preference and not on which
         label = resolve([], None, rule=rule)
     inputs = digest([sorted(label.digest for label in labels), ruling.digest if ruling else None])
-    return Referenced(label, answer, inputs)
+    modes = sorted({said.failure_mode for said in labels if said.failure_mode})
+    return Referenced(label, answer, inputs, tuple(modes) if label.verdict is Verdict.FAIL else ())
 
 
 def _no_claim(criterion: Criterion) -> bool:

@@ -133,6 +133,8 @@ class Comparison(Frozen):
 
     schema_: str = Field(default="voirdire.comparison/1", alias="schema")
     examinations: tuple[Examination, ...]
+    whole_rubric: tuple[Examination, ...] = ()
+    """Each judge on all criteria together, which the admission of each alone does not cover."""
     rank: tuple[RankRange, ...] = ()
     ties: tuple[Tie, ...] = ()
 
@@ -141,6 +143,7 @@ class Comparison(Frozen):
         return {
             "schema": self.schema_,
             "reports": [examination.to_json() for examination in self.examinations],
+            "whole_rubric": [examination.to_json() for examination in self.whole_rubric],
             "rank": [r.model_dump(mode="json") for r in self.rank],
             "ties": [t.model_dump(mode="json") for t in self.ties],
         }

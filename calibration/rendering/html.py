@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibration.evidence import Comparison, Examination
 from calibration.rendering import background, page, tables
+from calibration.rendering.beyond import beyond_sentences
 from calibration.rendering.explain import definitions
 from calibration.rendering.next_step import next_step
 from calibration.rendering.reading import Readings
@@ -87,6 +88,7 @@ def _body(readings: Readings) -> dict[str, Any]:
         "kappas": tables.kappa_tables(readings),
         "slices": background.slices(readings),
         "backgrounds": _backgrounds(readings),
+        "beyond": beyond_sentences(readings),
         "not_assessed": background.claims(readings, "not_assessed"),
         "not_established": background.claims(readings, "not_established"),
         "notes": tuple(zip(_LETTERS, notes, strict=False)),

@@ -9,6 +9,8 @@ import typer
 
 from calibration.interchange.options import OnRepeat
 from calibration.labels import LabelSource, ReferenceRule
+from calibration.report.supplement import Deployment, Supplement
+from calibration.statistics.rater_error import RaterErrors
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
@@ -17,6 +19,7 @@ _WHO = "What is examined"
 _OUTPUT = "Output"
 _READING = "Reading the table"
 _REFERENCE = "The reference"
+_BEYOND = "Beyond the table"
 
 
 class NullAs(StrEnum):
@@ -143,6 +146,41 @@ def check(
             "refused unless named here, and such a report can never admit.",
         ),
     ] = None,
+    deployed: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ACCEPTED/N",
+            rich_help_panel=_BEYOND,
+            help="What the judge accepted of so many outputs in use, e.g. 700/1000: the pass rate is "
+            "corrected for its errors.",
+        ),
+    ] = None,
+    prevalence: Annotated[
+        float | None,
+        typer.Option(
+            metavar="RATE",
+            rich_help_panel=_BEYOND,
+            callback=_rate,
+            help="Share of failures in use: failure among accepted is restated for it.",
+        ),
+    ] = None,
+    rater_errors: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FAIL/PASS",
+            rich_help_panel=_BEYOND,
+            help="Share of failures that raters fail, and of good outputs that they pass, e.g. 0.98/0.995: "
+            "FAR is restated against the truth.",
+        ),
+    ] = None,
+    accepts_only: Annotated[
+        bool,
+        typer.Option(
+            "--accepts-only",
+            rich_help_panel=_BEYOND,
+            help="The rows are a sample of what the judge accepted: no FAR follows from it.",
+        ),
+    ] = False,
     column: Annotated[
         list[str] | None,
         typer.Option(
@@ -241,5 +279,41 @@ def check(
         html=html,
         force=force,
         explain=explain,
+        supplement=_supplement(deployed, prevalence, rater_errors, accepts_only=accepts_only),
     )
     raise typer.Exit(examine_table(file, options, wanted, doctor=doctor))
+
+
+def _supplement(
+    deployed: str | None, prevalence: float | None, rater_errors: str | None, *, accepts_only: bool
+) -> Supplement:
+    """What the options say beside the table.
+
+    Raises:
+        typer.BadParameter: an option is not of its form.
+    """
+    deployment = errors = None
+    if deployed is not None:
+        accepted, n = _two(deployed, "--deployed", "ACCEPTED/N, such as 700/1000")
+        if not (accepted.is_integer() and n.is_integer() and 0 <= accepted <= n and n > 0):
+            raise typer.BadParameter(f"{deployed!r} is no count of a total", param_hint="--deployed")
+        deployment = Deployment(int(accepted), int(n))
+    if rater_errors is not None:
+        detects, passes = _two(rater_errors, "--rater-errors", "FAIL/PASS, such as 0.98/0.995")
+        if not (0 < detects <= 1 and 0 < passes <= 1):
+            raise typer.BadParameter(f"{rater_errors!r} holds no two rates", param_hint="--rater-errors")
+        errors = RaterErrors(detects, passes)
+    return Supplement(
+        deployment=deployment, prevalence=prevalence, rater_errors=errors, accepts_only=accepts_only
+    )
+
+
+def _two(text: str, option: str, form: str) -> tuple[float, float]:
+    """The two numbers of a text a/b."""
+    first, slash, second = text.partition("/")
+    try:
+        if not slash:
+            raise ValueError
+        return float(first), float(second)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not {form}", param_hint=option) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +23,9 @@ from calibration.interchange.words import parse_map
 from calibration.labels import LabelSource, ReferenceRule
 from calibration.policy import AdmissionPolicy, far_only, load_policy
 from calibration.report import build_report, rank
+from calibration.report.build import NOTHING
+from calibration.report.supplement import Supplement
+from calibration.report.whole import WHOLE, whole_rubric_cases
 from judge.cli.doctor import diagnosis_object, print_diagnosis
 from judge.cli.errors import ExitCode, tell
 from judge.cli.output import exit_code, print_json, print_words, require_replaceable, write_html
@@ -50,6 +53,7 @@ class Wanted:
     html: str | None
     force: bool
     explain: bool
+    supplement: Supplement = NOTHING
 
     def admission_policy(self) -> AdmissionPolicy | None:
         """The policy that decides, None where nothing does."""
@@ -168,6 +172,7 @@ def _examine(table: FlatTable, wanted: Wanted, policy: AdmissionPolicy | None) -
     examinations: list[Examination] = []
     places: list[RankRange] = []
     ties: list[Tie] = []
+    by_judge: dict[str, dict[str, list[Case]]] = {}
     for criterion, called in _chosen(table.criteria, wanted.criteria, DEFAULT_CRITERION, what="criterion"):
         references = table.references(criterion, rule=rule, min_raters=wanted.min_raters)
         assessments = table.assessments(criterion)
@@ -175,11 +180,13 @@ def _examine(table: FlatTable, wanted: Wanted, policy: AdmissionPolicy | None) -
         cases: dict[str, list[Case]] = {}
         for judge, name in _chosen(table.judges(criterion), wanted.judges, DEFAULT_JUDGE, what="judge"):
             cases[name] = table.cases(criterion, judge, references)
+            by_judge.setdefault(name, {})[called] = cases[name]
             report = build_report(
                 cases[name],
                 scope=ReportScope(judge=name, criterion=called),
                 policy=policy,
                 assessments=assessments,
+                supplement=wanted.supplement,
                 warnings=table.warnings_on(criterion, judge),
             )
             reports.append(report)
@@ -188,7 +195,26 @@ def _examine(table: FlatTable, wanted: Wanted, policy: AdmissionPolicy | None) -
             ranked, tied = rank(called, cases)
             places.extend(ranked)
             ties.extend(tied)
-    return Comparison(examinations=tuple(examinations), rank=tuple(places), ties=tuple(ties))
+    return Comparison(
+        examinations=tuple(examinations),
+        whole_rubric=_whole_rubric(by_judge, policy),
+        rank=tuple(places),
+        ties=tuple(ties),
+    )
+
+
+def _whole_rubric(
+    by_judge: Mapping[str, Mapping[str, list[Case]]], policy: AdmissionPolicy | None
+) -> tuple[Examination, ...]:
+    """Each judge of several criteria on all of them together; none where there is one criterion."""
+    reports = [
+        build_report(
+            whole_rubric_cases(criteria), scope=ReportScope(judge=judge, criterion=WHOLE), policy=policy
+        )
+        for judge, criteria in by_judge.items()
+        if len(criteria) > 1
+    ]
+    return tuple(_decided(reports, policy))
 
 
 def _decided(reports: Sequence[CalibrationReport], policy: AdmissionPolicy | None) -> list[Examination]:

@@ -20,6 +20,7 @@ from calibration.evidence import (
     ItemStatus,
     PolicyItem,
 )
+from calibration.rendering.beyond import beyond_sentences
 from calibration.rendering.characters import PLAIN, SIGNS, Glyphs, axis, draw
 from calibration.rendering.explain import explanation
 from calibration.rendering.items import coefficient_words, detail_words, found_text, kappa_words, limit_words
@@ -89,6 +90,7 @@ class _Page:
         for group in self.readings.groups:
             self.blank()
             self.group(group)
+        self.beyond()
         self.deciding()
         self.gaps(explain=explain)
         if explain:
@@ -120,6 +122,13 @@ class _Page:
         if ranked:
             self.blank()
             self.paragraph(f"Rank, 1 the lowest: {ranked}")
+
+    def beyond(self) -> None:
+        """What goes beyond the examined set, where it was asked for."""
+        for place, text in enumerate(beyond_sentences(self.readings)):
+            if not place:
+                self.blank()
+            self.paragraph(text)
 
     def outcome(self, reading: Reading) -> None:
         """The mark and the word, who was examined, and the sentences that bound it."""

@@ -358,5 +358,5 @@ def test_examinations_and_comparisons_have_the_json_of_the_contract() -> None:
     assert examination.to_json()["decision"]["outcome"] == "admit"
     assert Examination(report=report, decision=None).to_json()["decision"] is None
     comparison = Comparison(examinations=(examination,))
-    assert set(comparison.to_json()) == {"schema", "reports", "rank", "ties"}
+    assert set(comparison.to_json()) == {"schema", "reports", "whole_rubric", "rank", "ties"}
     assert comparison.outcomes == (ADMIT,)

@@ -302,3 +302,34 @@ def test_what_is_missing_is_said(store: Store) -> None:
         )
         with pytest.raises(RecordError, match="'idle' has no verdict"):
             calibrate(session=session, asked=asked(session, None, judges=("idle",)), at=NOW)
+
+
+def test_failure_modes_of_raters_reach_the_report(store: Store) -> None:
+    """A mode ticked on a fail has its own FAR; its severity comes from the rubric."""
+    from calibration.calibrate.cases import severity_of
+    from rubrics.loader import load_catalog
+
+    with store.write() as session:
+        fill_items(session, CLEAN)
+        fill_verdicts_after_labels(session)
+        report = (
+            calibrate(session=session, asked=asked(session, TEN), at=NOW).comparison.examinations[0].report
+        )
+    assert [(g.group, g.far.x, g.far.n) for g in report.failure_modes] == [("wrong_number", 0, 60)]
+    criterion = load_catalog("refund-policy").criteria[0]
+    with_level = [mode for mode in criterion.failure_modes if mode.severity]
+    assert severity_of((), criterion) == ""
+    assert all(severity_of((mode.key,), criterion) == mode.severity for mode in with_level)
+
+
+def fill_verdicts_after_labels(session: Session) -> None:
+    """Labels whose fails name one failure mode, then the verdicts."""
+    fill_labels(session, {})
+    labels = [
+        LabelEntry(
+            item, CRITERION, "a", reference, failure_mode="wrong_number" if reference == "fail" else None
+        )
+        for item, reference, _ in rows(CLEAN)
+    ]
+    add_labels(session=session, dataset=DATASET, rubric_digest=RUBRIC.digest, labels=labels, at=NOW)
+    fill_verdicts(session, CLEAN)
