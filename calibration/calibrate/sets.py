@@ -205,8 +205,8 @@ def _seen(session: Session, dataset: str, rubrics: tuple[Rubric, ...]) -> Iterat
         for criterion in rubric.criteria:
             for number, example in enumerate(criterion.examples, start=1):
                 shown = (example.output, example.output_a, example.output_b)
-                texts = "\n\n".join(text for text in shown if text)
-                yield f"example {number} of {rubric.ref} {criterion.key!r}", texts
+                whole = "\n\n".join(text for text in shown if text)
+                yield f"example {number} of {rubric.ref} {criterion.key!r}", whole
     for judge in list_judges(session=session):
         texts = [value for value in judge.content.values() if isinstance(value, str)]
         yield f"the spec of judge {judge.name!r}", "\n\n".join(texts)
