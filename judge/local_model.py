@@ -58,6 +58,11 @@ class Serving:
     parallel: int = 2
     """Calls that one server works on at once."""
 
+    @property
+    def slots(self) -> int:
+        """Calls that all servers work on at once."""
+        return self.processes * self.parallel
+
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
@@ -172,7 +177,7 @@ def serve(
         servers = [stack.enter_context(_Server(path, log)) for log in logs]
         bases = tuple(f"{server.started(order)}/v1" for server in servers)
         pids = tuple(server.process.pid for server in servers)
-        yield LocalModel(bases, SecretStr(key), pids, serving.processes * serving.parallel)
+        yield LocalModel(bases, SecretStr(key), pids, serving.slots)
 
 
 def _weights_of(judge: ModelJudge, gguf: Path | None) -> Path:
