@@ -52,6 +52,7 @@ __all__ = [
     "RetryingClient",
     "Transport",
     "connect",
+    "map_prices",
     "missing_key",
 ]
 
@@ -102,6 +103,21 @@ def missing_key(model: str) -> tuple[str, ...]:
     """
     found = _litellm().validate_environment(model=model)
     return tuple(name for name in found["missing_keys"] if name.endswith("_API_KEY"))
+
+
+def map_prices(model: str) -> Prices | None:
+    """The prices that the map inside the installed LiteLLM has for a provider's model; None where none."""
+    try:
+        found = _litellm().get_model_info(model)
+    except Exception:  # noqa: BLE001  its error for a model that it does not know has no class of its own
+        return None
+    uncached, cached, output = (
+        None if found.get(key) is None else round(found[key] * 1_000_000, 9)
+        for key in ("input_cost_per_token", "cache_read_input_token_cost", "output_cost_per_token")
+    )
+    if uncached is None or output is None:
+        return None
+    return Prices(uncached, output, cached)
 
 
 class LiteLLMTransport:

@@ -1,4 +1,4 @@
-"""`voirdire judge`: declare, list and show judges."""
+"""`voirdire judge`: declare, list, show and run judges."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from judge.cli.importing import AsJson
+from judge.cli.run import EPILOG as RUN_EPILOG
+from judge.cli.run import run as run_
 
 if TYPE_CHECKING:
     from calibration.store.judges import StoredJudge, StoredRun
@@ -19,15 +21,18 @@ voirdire judge add gpt.yaml
 voirdire judge list
 
 voirdire judge show gpt
+
+voirdire judge run --judge gpt --set may --dry-run
 """
 
 app = typer.Typer(
     rich_markup_mode="rich",
     add_completion=False,
     no_args_is_help=True,
-    help="Declare, list and show judges.",
+    help="Declare, list, show and run judges.",
     epilog=_EPILOG,
 )
+app.command("run", epilog=RUN_EPILOG)(run_)
 
 
 @app.command("add")

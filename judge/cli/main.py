@@ -37,7 +37,7 @@ COMMANDS: Final[dict[str, Entry]] = {
     "items": Entry("judge.cli.items", "Import, list and show items."),
     "labels": Entry("judge.cli.labels", "Import, export and list labels."),
     "set": Entry("judge.cli.sets", "Draw, freeze and show calibration sets."),
-    "judge": Entry("judge.cli.judge", "Declare, list and show judges."),
+    "judge": Entry("judge.cli.judge", "Declare, list, show and run judges."),
     "verdicts": Entry("judge.cli.verdicts", "Import, export and list verdicts."),
     "calibrate": Entry("judge.cli.calibrate", "Report on judges from recorded labels and verdicts."),
     "admit": Entry("judge.cli.admit", "Sign what a policy says of a judge."),

@@ -21,8 +21,9 @@ An embedded model:
 """
 
 from judge.runs.budget import Tariff, dollars
+from judge.runs.conditions import Condition, Control, conditions
 from judge.runs.engine import RunOptions
-from judge.runs.plan import Condition, Control, RunPlan, conditions, plan_run, recorded_run
+from judge.runs.plan import RunPlan, plan_run, recorded_run
 from judge.runs.run import ClientFactory, run_judge, run_judge_async
 from judge.runs.summary import Progress, RunSummary, StopKind, Stopped
 

@@ -1,0 +1,87 @@
+"""`voirdire judge run`: ask a judge about every item of a set; its options."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from judge.cli.importing import AsJson
+
+EPILOG = """
+[bold]Examples[/bold]
+
+voirdire judge run --judge gpt --set may --dry-run
+
+voirdire judge run --judge gpt --set may --criterion resolves_request --max-cost 2.50
+
+voirdire judge run --judge length --dataset support --rubric refund-policy@1
+
+[bold]Exit codes[/bold]  0 every unit has its verdict, 3 some have none (run it again), 64 usage, 130 \
+interrupted.
+"""
+
+
+def run(
+    context: typer.Context,
+    judge: Annotated[str, typer.Option(metavar="NAME", help="A recorded judge, by name or digest.")],
+    dataset: Annotated[str | None, typer.Option(help="Judge all calibration items of a dataset.")] = None,
+    set_ref: Annotated[
+        str | None, typer.Option("--set", metavar="NAME[@V]", help="Judge the members of a frozen set.")
+    ] = None,
+    rubric: Annotated[
+        str | None,
+        typer.Option(metavar="NAME[@V]", help="Default: the one of the labels, or the only one there is."),
+    ] = None,
+    criterion: Annotated[
+        list[str] | None, typer.Option(help="Criterion; repeatable. Default: all that the judge can answer.")
+    ] = None,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Ask everything so often; the first is the verdict, all show noise.")
+    ] = 1,
+    concurrency: Annotated[
+        int | None, typer.Option(min=1, help="Calls in flight. Default: 8; 4 for the embedded model.")
+    ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            min=0, metavar="USD", help="Stop before the run, all its processes together, costs more."
+        ),
+    ] = None,
+    price_input: Annotated[
+        float | None, typer.Option(min=0, metavar="USD", help="Price of a million input tokens.")
+    ] = None,
+    price_output: Annotated[
+        float | None, typer.Option(min=0, metavar="USD", help="Price of a million output tokens.")
+    ] = None,
+    gguf: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Weights of an embedded model other than the default.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and ask nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a judge about every item and record each answer; run it again to go on where it stopped.
+
+    The plan comes first: units, calls, tokens, cost, and what is fixed, sampled and uncontrolled. Ctrl-C
+    stops after the calls in flight. Nothing that was answered is asked again.
+    """
+    from judge.cli.running import Wanted, carry_out
+
+    if (dataset is None) == (set_ref is None):
+        raise typer.BadParameter("name the items with either --set NAME or --dataset NAME")
+    if (price_input is None) != (price_output is None):
+        raise typer.BadParameter("give both --price-input and --price-output, or neither")
+    wanted = Wanted(
+        judge=judge,
+        dataset=dataset,
+        set_ref=set_ref,
+        rubric=rubric,
+        criteria=tuple(criterion or ()),
+        repeats=repeats,
+        concurrency=concurrency,
+        max_cost=max_cost,
+        price_input=price_input,
+        price_output=price_output,
+        gguf=gguf,
+    )
+    raise typer.Exit(carry_out(context, wanted, dry_run=dry_run, as_json=as_json))

@@ -1,0 +1,129 @@
+"""A judge run in words and as JSON: what it is going to take, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from calibration.rendering.text import visible
+from judge.calls import CostSource
+from judge.runs import RunPlan, RunSummary, conditions, dollars
+from judge.runs.estimate import Estimate
+
+_SOURCES = {
+    CostSource.DECLARED: "by the prices given",
+    CostSource.PRICE_MAP: "by the price map of the installed LiteLLM",
+    CostSource.EMBEDDED: "the model runs here",
+    CostSource.UNBILLED: "no call is made",
+}
+
+
+def plan_object(plan: RunPlan, expected: Estimate) -> dict[str, Any]:
+    """The plan with its estimate and conditions, as scripts read it."""
+    listed: dict[str, list[str]] = {"fixed": [], "sampled": [], "uncontrolled": []}
+    for each in conditions(plan):
+        listed[each.control.value].append(each.what)
+    content = {key: value for key, value in plan.content.items() if key != "schema"}
+    return {"plan": {**content, "item_count": len(plan.item_keys), **listed}, "estimate": expected.to_json()}
+
+
+def plan_words(plan: RunPlan, expected: Estimate, *, on: str) -> list[str]:
+    """The plan in lines of words; `on` says which items."""
+    criteria = ", ".join(criterion.key for criterion in plan.criteria)
+    lines = [
+        f"{plan.judge.name} on {visible(on)} under {plan.rubric.ref}: {criteria}",
+        f"  {_units(plan)}{_done(expected)}",
+        *(f"  {line}" for line in _effort(expected)),
+    ]
+    heading = ""
+    for each in conditions(plan):
+        name = each.control.value
+        lines.append(f"  {name + ':' if name != heading else '':<14}{visible(each.what)}")
+        heading = name
+    return lines
+
+
+def _units(plan: RunPlan) -> str:
+    counts = (
+        (len(plan.item_keys), "item"),
+        (len(plan.criteria), "criterion"),
+        (len(plan.orders), "order"),
+        (plan.repeats, "repeat"),
+    )
+    factors = [f"{n:,} {_plural(word, n)}" for n, word in counts if n > 1 or word == "item"]
+    return f"{plan.units:,} {_plural('unit', plan.units)}" + (
+        f": {' x '.join(factors)}" if len(factors) > 1 else ""
+    )
+
+
+def _plural(word: str, count: int) -> str:
+    if count == 1:
+        return word
+    return "criteria" if word == "criterion" else f"{word}s"
+
+
+def _done(expected: Estimate) -> str:
+    if not expected.done:
+        return ""
+    return f"; {expected.done:,} have their verdict, {expected.units - expected.done:,} are left"
+
+
+def _effort(expected: Estimate) -> Iterator[str]:
+    if not expected.sampled:
+        yield "no call to a model"
+        return
+    settled = f"; {expected.without_call:,} units are settled without a call" if expected.without_call else ""
+    yield (
+        f"about {expected.calls:,} calls, {expected.tokens_in:,} tokens in, {expected.tokens_out:,} out "
+        f"(at most {expected.tokens_out_at_most:,}), by the prompts of {expected.sampled:,} items{settled}"
+    )
+    if expected.cost_micros is None or expected.cost_at_most_micros is None:
+        yield "cost: not known; no price is known for this model (--price-input, --price-output)"
+        return
+    amount = dollars(expected.cost_micros)
+    if expected.cost_at_most_micros:
+        amount = f"about {amount}, at most {dollars(expected.cost_at_most_micros)}"
+    yield f"cost: {amount} ({_SOURCES[expected.cost_source]})"
+
+
+def summary_words(summary: RunSummary) -> Iterator[str]:
+    """How the run stands, in lines of words."""
+    yield (
+        f"Run {summary.run[:12]}: {summary.done:,} of {summary.units:,} units have their verdict"
+        + (f", {summary.done - summary.done_before:,} of them new." if summary.done_before else ".")
+    )
+    said = [f"{visible(word)} {count:,}" for word, count in summary.verdicts.items()]
+    unknown = [f"{word} {count:,}" for word, count in summary.unknown.items()]
+    if said or unknown:
+        yield "  " + ", ".join([*said, *(f"unknown: {each}" for each in unknown)])
+    open_ = [f"{word} {count:,}" for word, count in summary.errors.items()]
+    if summary.pending:
+        open_.append(f"not asked {summary.pending:,}")
+    if open_:
+        yield "  open: " + ", ".join(open_)
+    if summary.calls.intended:
+        yield f"  {_spent(summary)}"
+    if summary.calls.unresolved:
+        yield (
+            f"  {summary.calls.unresolved:,} calls were cut off before their answer was stored: they may "
+            "have been paid, and their units are asked again"
+        )
+    if summary.models:
+        yield "  answered by " + ", ".join(visible(model) for model in summary.models)
+    if summary.note:
+        yield f"  {summary.note}"
+
+
+def _spent(summary: RunSummary) -> str:
+    calls = summary.calls
+    tokens = [
+        f"{count:,} tokens {way}"
+        for count, way in ((summary.tokens_in, "in"), (summary.tokens_out, "out"))
+        if count is not None
+    ]
+    cost = dollars(calls.known_micros)
+    if calls.unknown_cost == calls.intended:
+        cost = "cost not known"
+    elif calls.unknown_cost:
+        cost += f" and {calls.unknown_cost:,} calls of unknown cost"
+    return ", ".join([f"{calls.intended:,} calls", *tokens, cost])

@@ -1,0 +1,168 @@
+"""The work of `voirdire judge run`: the plan in words, the run with its bar, how it ended."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+from sqlmodel import Session
+
+from calibration.calibrate.evidence_set import open_set
+from calibration.store.assessments import rubrics_of_labels
+from calibration.store.items import Scope
+from calibration.store.rubrics import get_rubric_by_digest, list_rubrics
+from judge.calls import Prices
+from judge.cli.errors import ExitCode, tell
+from judge.cli.lookups import recorded_rubric
+from judge.cli.output import print_json, print_lines
+from judge.cli.run_bar import run_bar
+from judge.cli.run_words import plan_object, plan_words, summary_words
+from judge.cli.stores import now, opened
+from judge.recorded import recorded_judge
+from judge.runs import RunOptions, RunPlan, RunSummary, StopKind, plan_run, run_judge
+from judge.runs.connect import connected, default_concurrency, tariff_of
+from judge.runs.estimate import estimate
+from rubrics.errors import RecordError
+from rubrics.rubric import Rubric
+
+API_KEY = "VOIRDIRE_API_KEY"
+"""The key of an OpenAI-compatible server; providers have their own variables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the command line asks for."""
+
+    judge: str
+    dataset: str | None
+    set_ref: str | None
+    rubric: str | None
+    criteria: tuple[str, ...]
+    repeats: int
+    concurrency: int | None
+    max_cost: float | None
+    price_input: float | None
+    price_output: float | None
+    gguf: str | None
+
+    @property
+    def prices(self) -> Prices | None:
+        """What the operator says that tokens cost."""
+        if self.price_input is None or self.price_output is None:
+            return None
+        return Prices(self.price_input, self.price_output)
+
+    @property
+    def on(self) -> str:
+        """Which items, in words."""
+        return f"set {self.set_ref}" if self.set_ref else f"dataset {self.dataset}"
+
+    @property
+    def command(self) -> str:
+        """The command line that goes on with the run."""
+        named = (
+            ("--judge", self.judge),
+            ("--dataset", self.dataset),
+            ("--set", self.set_ref),
+            ("--rubric", self.rubric),
+            *(("--criterion", each) for each in self.criteria),
+            ("--repeats", self.repeats if self.repeats > 1 else None),
+            ("--concurrency", self.concurrency),
+            ("--max-cost", None if self.max_cost is None else f"{self.max_cost:g}"),
+            ("--price-input", self.price_input),
+            ("--price-output", self.price_output),
+            ("--gguf", self.gguf),
+        )
+        words = [word for name, value in named if value is not None for word in (name, str(value))]
+        return shlex.join(["voirdire", "judge", "run", *words])
+
+
+def carry_out(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool) -> ExitCode:
+    """The exit code of the run: 0 once every unit has its verdict, 3 or 130 where it stopped before."""
+    with opened(context) as store:
+        with store.read() as session:
+            plan = _plan(session, wanted)
+            tariff, source = tariff_of(plan.judge, wanted.prices)
+            expected = estimate(session=session, plan=plan, tariff=tariff, source=source)
+        planned = plan_object(plan, expected)
+        if not as_json:
+            print_lines(plan_words(plan, expected, on=wanted.on))
+        if dry_run:
+            if as_json:
+                print_json({"dry_run": True, **planned})
+            return ExitCode.ADMIT
+        options = RunOptions(
+            concurrency=wanted.concurrency or default_concurrency(plan.judge),
+            max_cost_micros=None if wanted.max_cost is None else round(wanted.max_cost * 1_000_000),
+            tariff=tariff,
+            now=now,
+        )
+        gguf = None if wanted.gguf is None else Path(wanted.gguf)
+        model = connected(plan.judge, prices=wanted.prices, gguf=gguf, api_key=_api_key())
+        bar = run_bar(str(plan.judge.name), done=expected.done, units=plan.units)
+        with model as reached, bar as told:
+            summary = run_judge(
+                store,
+                plan,
+                reached.client,
+                served_at=reached.served_at,
+                options=options,
+                on_progress=told,
+            )
+    return _report(summary, planned, wanted, as_json=as_json)
+
+
+def _api_key() -> SecretStr | None:
+    given = os.environ.get(API_KEY)
+    return SecretStr(given) if given else None
+
+
+def _plan(session: Session, wanted: Wanted) -> RunPlan:
+    judge = recorded_judge(session=session, judge=wanted.judge)
+    found = open_set(session=session, ref=wanted.set_ref) if wanted.set_ref else None
+    scope = found.scope if found else Scope(dataset=wanted.dataset)
+    return plan_run(
+        session=session,
+        judge=judge,
+        rubric=_rubric(session, scope, wanted),
+        dataset=wanted.dataset,
+        set_digest=found.digest if found else None,
+        criteria=wanted.criteria,
+        repeats=wanted.repeats,
+    )
+
+
+def _rubric(session: Session, scope: Scope, wanted: Wanted) -> Rubric:
+    """The rubric that is named, or the one under which the items are labelled, or the only one there is."""
+    if wanted.rubric is not None:
+        return recorded_rubric(session, wanted.rubric)
+    labelled = rubrics_of_labels(session=session, scope=scope)
+    known = labelled or [digest for _, digest in list_rubrics(session=session)]
+    if len(known) == 1:
+        return get_rubric_by_digest(session=session, digest=known[0])
+    rubrics = [get_rubric_by_digest(session=session, digest=digest).ref for digest in known]
+    if not rubrics:
+        raise RecordError("no rubric is recorded; run `voirdire rubric add FILE`")
+    how = "the items are labelled under" if labelled else "there are the rubrics"
+    raise RecordError(f"{how} {', '.join(sorted(rubrics))}; name one with --rubric NAME@V")
+
+
+def _report(summary: RunSummary, planned: dict[str, Any], wanted: Wanted, *, as_json: bool) -> ExitCode:
+    stopped = summary.stopped
+    if as_json:
+        resume = {"resume": wanted.command} if stopped else {}
+        print_json({**planned, **summary.to_json(), **resume})
+    else:
+        print_lines(list(summary_words(summary)))
+    if stopped is None:
+        if not as_json:
+            on = f"--set {wanted.set_ref}" if wanted.set_ref else f"--dataset {wanted.dataset}"
+            tell(f"Next: voirdire calibrate {on} --judge {summary.judge} --criterion ...", wrapped=False)
+        return ExitCode.ADMIT
+    tell(f"voirdire: {stopped.sentence}")
+    tell(f"  go on: {wanted.command}", wrapped=False)
+    return ExitCode.INTERRUPTED if stopped.kind is StopKind.INTERRUPTED else ExitCode.OPERATIONAL

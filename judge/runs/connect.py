@@ -1,0 +1,86 @@
+"""The model of a judge, reachable for the time of a run: served here, or called where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from pydantic import SecretStr
+
+from judge.calls import CostSource, Prices
+from judge.local_model import Serving, serve
+from judge.model_client import connect, map_prices, missing_key
+from judge.runs.budget import Tariff
+from judge.runs.run import ClientFactory
+from judge.spec import Endpoint, JudgeSpec, ModelJudge
+from rubrics.errors import DeclarationError
+
+CONCURRENCY = 8
+"""Calls in flight where nobody says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How a run reaches the model of its judge."""
+
+    client: ClientFactory | None
+    """None for a judge that makes no call."""
+    served_at: str | None = None
+
+
+def tariff_of(judge: JudgeSpec, prices: Prices | None = None) -> tuple[Tariff, CostSource]:
+    """By which prices the judge's calls are paid, and where these come from; `prices` are the operator's."""
+    if not isinstance(judge, ModelJudge):
+        return Tariff(free=True), CostSource.UNBILLED
+    if judge.endpoint is Endpoint.EMBEDDED:
+        return Tariff(free=True), CostSource.EMBEDDED
+    if prices is not None:
+        return Tariff(prices), CostSource.DECLARED
+    if judge.endpoint is Endpoint.COMPATIBLE:  # a model there only borrows a known name
+        return Tariff(), CostSource.UNKNOWN
+    found = map_prices(judge.model)
+    return Tariff(found), CostSource.PRICE_MAP if found else CostSource.UNKNOWN
+
+
+def default_concurrency(judge: JudgeSpec) -> int:
+    """Calls in flight where nobody says otherwise."""
+    embedded = isinstance(judge, ModelJudge) and judge.endpoint is Endpoint.EMBEDDED
+    return Serving().parallel if embedded else CONCURRENCY
+
+
+@contextmanager
+def connected(
+    judge: JudgeSpec,
+    *,
+    prices: Prices | None = None,
+    gguf: Path | None = None,
+    api_key: SecretStr | None = None,
+) -> Iterator[Connection]:
+    """The judge's model, reachable inside the block.
+
+    Args:
+        judge: of the run.
+        prices: what the operator says that tokens cost.
+        gguf: the file of an embedded model that is not the default one.
+        api_key: of an OpenAI-compatible server; a provider's own key comes from the environment.
+
+    Raises:
+        DeclarationError: a provider's key is not set, or an embedded model cannot be served.
+        ExecutionError: the server of an embedded model does not start.
+    """
+    if not isinstance(judge, ModelJudge):
+        yield Connection(None)
+        return
+    if judge.endpoint is Endpoint.EMBEDDED:
+        with serve(judge, gguf) as model:
+            yield Connection(lambda: model.client(rng=Random()), model.api_base)
+        return
+    if judge.endpoint is Endpoint.PROVIDER and (missing := missing_key(judge.model)):
+        raise DeclarationError(
+            f"the model {judge.model!r} needs a key; set {' and '.join(missing)} in the environment"
+        )
+    key = api_key if judge.endpoint is Endpoint.COMPATIBLE else None
+    yield Connection(lambda: connect(rng=Random(), api_key=key, prices=prices))
