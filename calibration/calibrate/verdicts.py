@@ -36,7 +36,7 @@ class Judged:
     digests: tuple[str, ...]
     """The recorded verdicts that were read."""
     earlier_runs: int
-    """Runs of the same judge and rubric that are not the newest, left out."""
+    """Older runs of the same judge and rubric that answer the criterion on these items too, left out."""
 
 
 def read_verdicts(
@@ -60,7 +60,7 @@ def read_verdicts(
     ]
     if not runs:
         return None
-    run, stored = _newest(session, runs, scope, criterion)
+    run, stored, earlier = _newest(session, runs, scope, criterion)
     due = _orders_due(run)
     by_item: defaultdict[str, list[StoredVerdict]] = defaultdict(list)
     for verdict in stored:
@@ -71,19 +71,24 @@ def read_verdicts(
         repeats=_repeats(by_item.values(), criterion),
         run=run.key,
         digests=tuple(verdict.digest for verdict in stored),
-        earlier_runs=len(runs) - 1,
+        earlier_runs=earlier,
     )
 
 
 def _newest(
     session: Session, runs: Iterable[StoredRun], scope: Scope, criterion: Criterion
-) -> tuple[StoredRun, list[StoredVerdict]]:
+) -> tuple[StoredRun, list[StoredVerdict], int]:
+    """The newest run that answers the criterion here, its verdicts, and how many older ones do so too."""
+
+    def answers(run: StoredRun) -> Iterator[StoredVerdict]:
+        return iter_verdicts(session=session, scope=scope, criterion=criterion.key, run_key=run.key)
+
     newest_first = sorted(runs, key=lambda run: (run.recorded_at, run.key), reverse=True)
-    for run in newest_first:
-        stored = list(iter_verdicts(session=session, scope=scope, criterion=criterion.key, run_key=run.key))
-        if stored:
-            return run, [*stored, *_failed(session, run, scope, criterion)]
-    return newest_first[0], []
+    for place, run in enumerate(newest_first, start=1):
+        if stored := list(answers(run)):
+            earlier = sum(next(answers(older), None) is not None for older in newest_first[place:])
+            return run, [*stored, *_failed(session, run, scope, criterion)], earlier
+    return newest_first[0], [], 0
 
 
 def _failed(session: Session, run: StoredRun, scope: Scope, criterion: Criterion) -> Iterator[StoredVerdict]:
