@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibration.interchange.options import OnRepeat, Positions
-from judge.cli.check import NullAs
 from judge.cli.errors import tell
 from rubrics.errors import DeclarationError
 
@@ -30,6 +29,14 @@ class Candidate(StrEnum):
     A = "A"
     B = "B"
     NONE = "none"
+
+
+class NullAs(StrEnum):
+    """What an empty verdict without a reason may be read as."""
+
+    MISSING = "missing"
+    ABSTAINED = "abstained"
+    INVALID = "invalid"
 
 
 File = Annotated[

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from calibration.interchange.options import OnRepeat, Positions
-from judge.cli.check import NullAs
 from judge.cli.exporting import Criterion, ExportFile, Force, RubricFilter
 from judge.cli.importing import (
     AcceptAt,
@@ -21,6 +20,7 @@ from judge.cli.importing import (
     Levels,
     Licence,
     Maps,
+    NullAs,
     Origin,
     PositionsOf,
     Repeats,

@@ -21,7 +21,7 @@ from calibration.interchange.native.fields import (
     word,
 )
 from calibration.interchange.native.source import Record
-from calibration.interchange.native.survey import ADJUDICATION, Survey, key_of, label_key
+from calibration.interchange.native.survey import ADJUDICATION, Survey, label_key, rater_key
 from calibration.interchange.options import OnRepeat
 from calibration.store.inserting import Added
 from calibration.store.references import AdjudicationEntry, add_adjudications
@@ -83,7 +83,7 @@ class Adjudications:
             if not self._is_ruling(record, rubric):
                 return None
             entry = self._ruling(record.fields, rubric)
-            if label_key(record.fields) in self._survey.repeated:
+            if hash(label_key(record.fields)) in self._survey.repeated:
                 return self._settle(record, entry, settled[entry.item_id, entry.criterion])
             running.tally.notes["{n} adjudication{s}"] += 1
             return entry
@@ -98,7 +98,7 @@ class Adjudications:
         item_id, criterion = required(fields, "item_id"), required(fields, "criterion")
         self._running.join(item_id)
         adjudicator = named(fields, "rater")
-        if key_of(item_id, criterion, adjudicator) in self._survey.labelled:
+        if rater_key(item_id, criterion, adjudicator) in self._survey.labelled:
             raise BadField(
                 f"{adjudicator!r} labelled item {shown(item_id)} and may not adjudicate it: ask someone else",
                 "rater",
@@ -117,7 +117,7 @@ class Adjudications:
         """The adjudications that the file holds more than once, each as it counts."""
         found: dict[tuple[str, str], _Settled] = {}
         for record in self._running.file.records():
-            if not isinstance(record, Record) or label_key(record.fields) not in self._survey.repeated:
+            if not isinstance(record, Record) or hash(label_key(record.fields)) not in self._survey.repeated:
                 continue
             try:
                 if not self._is_ruling(record, rubric):

@@ -29,6 +29,7 @@ from calibration.interchange.native.fields import (
 )
 from calibration.interchange.native.source import Record, open_native
 from calibration.interchange.native.survey import (
+    Key,
     Survey,
     label_key,
     survey_labels,
@@ -95,7 +96,7 @@ class _Labels:
         self._chosen = chosen
         self._books = AnswerBooks(chosen.rubrics, Side.HUMAN, maps=self._options.maps)
         self._index = ItemIndex(running.session, self._options.dataset)
-        self._held: dict[bytes, _Held] = {}
+        self._held: dict[Key, _Held] = {}
 
     def take(self) -> None:
         """Stores every label of the file, then its adjudications."""
@@ -133,7 +134,7 @@ class _Labels:
             return None
         entry = self._read(fields, rubric)
         key = label_key(fields)
-        if key in self._survey.repeated:
+        if hash(key) in self._survey.repeated:
             found = self._repeat(key, entry, whole(fields, "revision") or 0, record.line, rubric)
         elif whole(fields, "revision"):
             raise _without_earlier(entry)
@@ -167,7 +168,7 @@ class _Labels:
         )
 
     def _repeat(
-        self, key: bytes, entry: LabelEntry, revision: int, line: int, rubric: Rubric
+        self, key: Key, entry: LabelEntry, revision: int, line: int, rubric: Rubric
     ) -> LabelEntry | None:
         """The entry of a key that the file holds more than once; None where it says nothing new."""
         held = self._held.get(key)

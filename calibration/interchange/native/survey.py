@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Any, Final
 
 from calibration.interchange.json_values import as_text
@@ -34,41 +33,54 @@ class Survey:
     """The rubrics that lines name."""
     judges: dict[str, set[str | None]] = field(default_factory=dict)
     """Judge -> the rubrics, or versions of it, that its lines name."""
-    repeated: set[bytes] = field(default_factory=set)
-    """Keys that occur more than once."""
-    labelled: set[bytes] = field(default_factory=set)
-    """Item, criterion and rater of every label: its raters may not adjudicate an item."""
+    repeated: set[int] = field(default_factory=set)
+    """Hashes of keys that occur more than once, and with a chance of one in billions of others."""
+    labelled: set[int] = field(default_factory=set)
+    """The rater_key of every label: its raters may not adjudicate an item."""
     adjudications: int = 0
     constructed: bool = False
 
 
-def key_of(*parts: Any) -> bytes:
-    """Sixteen bytes that stand for what identifies a record, so that a million of them fit in memory."""
-    joined = "\0".join([part if type(part) is str else as_text(part) for part in parts])
-    return blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+Key = tuple[Any, ...]
+"""What identifies a record."""
 
 
-def label_key(fields: Mapping[str, Any]) -> bytes:
+def label_key(fields: Mapping[str, Any]) -> Key:
     """The key of a label: item, criterion, rater and repeat; of an adjudication: item and criterion."""
     get = fields.get
     if get("kind") == ADJUDICATION:
-        return key_of(ADJUDICATION, get("item_id"), get("criterion"))
-    return key_of(get("item_id"), get("criterion"), get("rater"), get("repeat") or "0")
+        return _hashable((ADJUDICATION, get("item_id"), get("criterion")))
+    return _hashable((get("item_id"), get("criterion"), get("rater"), get("repeat") or "0"))
 
 
-def verdict_key(fields: Mapping[str, Any]) -> bytes:
-    """The key of a verdict: item, judge, rubric, criterion, order and repeat."""
+def verdict_key(fields: Mapping[str, Any]) -> Key:
+    """The key of a verdict: item, judge and its version, rubric, criterion, order and repeat."""
     get = fields.get
-    return key_of(
-        *(get("item_id"), get("judge"), get("judge_version"), get("rubric")),
-        *(get("criterion"), get("order"), get("repeat") or "0"),
+    return _hashable(
+        (
+            *(get("item_id"), get("judge"), get("judge_version"), get("rubric")),
+            *(get("criterion"), get("order"), get("repeat") or "0"),
+        )
     )
+
+
+def rater_key(item_id: Any, criterion: Any, rater: Any) -> int:
+    """A number that stands for a rater's labels of an item."""
+    return hash(_hashable((item_id, criterion, rater)))
+
+
+def _hashable(key: Key) -> Key:
+    try:
+        hash(key)
+    except TypeError:  # a list or an object where a name is due: refused when it is read
+        return tuple(as_text(part) for part in key)
+    return key
 
 
 def survey_labels(file: NativeFile) -> Survey:
     """What a file of labels holds."""
     found = Survey()
-    seen: set[bytes] = set()
+    seen: set[int] = set()
     for record in file.records():
         if isinstance(record, Record):
             fields = record.fields
@@ -78,7 +90,7 @@ def survey_labels(file: NativeFile) -> Survey:
                 found.adjudications += 1
             else:
                 found.labelled.add(
-                    key_of(fields.get("item_id"), fields.get("criterion"), fields.get("rater"))
+                    rater_key(fields.get("item_id"), fields.get("criterion"), fields.get("rater"))
                 )
     return found
 
@@ -86,7 +98,7 @@ def survey_labels(file: NativeFile) -> Survey:
 def survey_verdicts(file: NativeFile) -> Survey:
     """What a file of verdicts holds."""
     found = Survey()
-    seen: set[bytes] = set()
+    seen: set[int] = set()
     pairs: set[tuple[str, str | None]] = set()
     for record in file.records():
         if isinstance(record, Record):
@@ -122,8 +134,9 @@ def _note(found: Survey, record: Record) -> str | None:
     return rubric
 
 
-def _count(found: Survey, seen: set[bytes], key: bytes) -> None:
-    if key in seen:
-        found.repeated.add(key)
+def _count(found: Survey, seen: set[int], key: Key) -> None:
+    number = hash(key)
+    if number in seen:
+        found.repeated.add(number)
     else:
-        seen.add(key)
+        seen.add(number)

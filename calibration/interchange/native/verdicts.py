@@ -26,7 +26,7 @@ from calibration.interchange.native.core import (
 from calibration.interchange.native.fields import BadField, label, moment, optional, required, rest, whole
 from calibration.interchange.native.judges import ImportedRuns
 from calibration.interchange.native.source import Record, open_native
-from calibration.interchange.native.survey import Survey, survey_verdicts, verdict_key
+from calibration.interchange.native.survey import Key, Survey, survey_verdicts, verdict_key
 from calibration.interchange.options import OnRepeat, Positions
 from calibration.interchange.words import Side
 from calibration.store.database import Store
@@ -111,7 +111,7 @@ class _Verdicts:
             actor=running.by.actor,
             at=running.by.at,
         )
-        self._settled: dict[bytes, _Settled] = {}
+        self._settled: dict[Key, _Settled] = {}
         self._prompts: dict[str | None, str] = {}
         self._books = AnswerBooks(chosen.rubrics, Side.JUDGE, maps=options.maps, null_as=options.null_as)
 
@@ -143,7 +143,7 @@ class _Verdicts:
         entry = self._read(record)
         if self._survey.repeated:
             key = verdict_key(record.fields)
-            if key in self._survey.repeated:
+            if hash(key) in self._survey.repeated:
                 found = self._of_several(record, entry, self._settled[key])
                 if found is None:
                     self._running.tally.ignored += 1
@@ -230,11 +230,10 @@ class _Verdicts:
     # -- repeats without a number
 
     def _settle_repeats(self) -> None:
-        for record in self._running.file.records():
-            if (
-                not isinstance(record, Record)
-                or (key := verdict_key(record.fields)) not in self._survey.repeated
-            ):
+        readable = (each for each in self._running.file.records() if isinstance(each, Record))
+        for record in readable:
+            key = verdict_key(record.fields)
+            if hash(key) not in self._survey.repeated:
                 continue
             try:
                 entry = self._read(record)
