@@ -5,7 +5,7 @@ Pure: the same cases in any order give the same report and the same digest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -81,8 +81,6 @@ def build_report(
     _require_distinct(ordered)
     settings = GateSettings.of(policy)
     coded = CodedCases.of(ordered)
-    # from an audit of what the judge accepted no FAR follows: its gate sees no case
-    gated = coded.where(np.zeros(len(ordered), dtype=bool)) if supplement.accepts_only else coded
     table = coded.table()
     inputs = inputs_digest(ordered)
     # the resamples are a function of the cases, so that the same cases give the same report
@@ -91,6 +89,9 @@ def build_report(
     fields: dict[str, Any] = {
         **scope.model_dump(),
         **_rates(table),
+        **_gates(coded, supplement, settings),
+        **_supplied(supplement, table),
+        **beyond(ordered, table, supplement, policy),
         "inputs": inputs,
         "policy": f"{settings.label} {settings.digest}" if settings.label else None,
         "evidence_grade": evidence_grade(raters, constructed=constructed),
@@ -100,26 +101,16 @@ def build_report(
         "table": table,
         "kappa": operational_kappa(coded, rng=rng),
         "kappa_decided": decided_kappa(coded, rng=rng),
-        "far_gate": gate_figure(gated, FAR_RULE, settings),
-        "guard_gates": {
-            **{name: gate_figure(coded, rule, settings) for name, rule in GUARD_RULES.items()},
-            **supplement_gates(supplement),
-        },
         "margins": margin_figures(table),
-        "wrong_side": None,
-        **(_wrong_side(table) if supplement.wrong_side else {}),
-        **(_accepts_only(table) if supplement.accepts_only else {}),
-        **beyond(ordered, table, supplement, policy),
-        "position": position_figure(supplement.position),
-        "repeats": repeats_figure(supplement.repeats),
-        "answer_agreement": answer_agreement(supplement.answers),
-        "design": supplement.design,
-        "claim": supplement.claim,
-        "exploratory": supplement.exploratory,
         "raters": raters,
         "slices": slice_figures(ordered, coded, settings, policy),
         "baselines": (*_constant(coded, rng, supplement), *baselines),
     }
+    return _sealed(fields, policy)
+
+
+def _sealed(fields: Mapping[str, Any], policy: AdmissionPolicy | None) -> CalibrationReport:
+    """The report with what it leaves out, and with its digest over everything else."""
     draft = CalibrationReport(report="", not_assessed=(), not_established=(), **fields)
     full = draft.model_copy(
         update={
@@ -128,6 +119,35 @@ def build_report(
         }
     )
     return full.model_copy(update={"report": digest(full)})
+
+
+def _gates(coded: CodedCases, supplement: Supplement, settings: GateSettings) -> dict[str, Any]:
+    """The intervals that a policy reads."""
+    # from an audit of what the judge accepted no FAR follows: its gate sees no case
+    nobody = np.zeros(coded.reference.size, dtype=bool)
+    gated = coded.where(nobody) if supplement.accepts_only else coded
+    return {
+        "far_gate": gate_figure(gated, FAR_RULE, settings),
+        "guard_gates": {
+            **{name: gate_figure(coded, rule, settings) for name, rule in GUARD_RULES.items()},
+            **supplement_gates(supplement),
+        },
+    }
+
+
+def _supplied(supplement: Supplement, table: VerdictTable) -> dict[str, Any]:
+    """The figures that come from beside the cases, and those that they replace."""
+    return {
+        "wrong_side": None,
+        **(_wrong_side(table) if supplement.wrong_side else {}),
+        **(_accepts_only(table) if supplement.accepts_only else {}),
+        "position": position_figure(supplement.position),
+        "repeats": repeats_figure(supplement.repeats),
+        "answer_agreement": answer_agreement(supplement.answers),
+        "design": supplement.design,
+        "claim": supplement.claim,
+        "exploratory": supplement.exploratory,
+    }
 
 
 def _constant(
