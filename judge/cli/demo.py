@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,10 +14,12 @@ import typer
 if TYPE_CHECKING:
     from judge.demo.files import DemoFiles
     from judge.demo.run import DemoResult
+    from judge.runs import Progress
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 DEFAULT_OUT = "voirdire-demo"
+_LEFT_OUT = "No model judge was examined: --no-model leaves it out."
 
 _EPILOG = """
 [bold]Example[/bold]
@@ -45,21 +49,31 @@ def demo(
     from judge.cli.output import print_json, require_replaceable, write_html
     from judge.cli.stores import now, opened_at
     from judge.demo.files import DemoFiles, write_answers
-    from judge.demo.model import find_model
+    from judge.demo.model import find_model, no_model
     from judge.demo.run import run_demo
     from judge.demo.words import demo_object
 
     files = DemoFiles(out)
     files.make_folder()
     require_replaceable(files.page, force=False)
-    with opened_at(files.store) as store:
-        found = run_demo(store, find_model(wanted=model), clock=now)
+    with opened_at(files.store) as store, asking("asking the model") as told:
+        step = find_model(on_progress=told) if model else no_model(_LEFT_OUT)
+        found = run_demo(store, step, clock=now)
     write_html(files.page, _page(found))
     write_answers(files.answers, found.sample.kept)
     if as_json:
         print_json(demo_object(found, files))
     else:
         _print(found, files)
+
+
+@contextmanager
+def asking(what: str) -> Iterator[Callable[[Progress], None]]:
+    """A callback for how far a judge is; shows it on a terminal's stderr."""
+    from judge.cli.progress import reading
+
+    with reading(what) as told:
+        yield lambda progress: told(progress.done, progress.units)
 
 
 def _page(found: DemoResult) -> str:

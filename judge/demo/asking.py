@@ -1,115 +1,119 @@
-"""The demo's judges asked about its set: their verdicts, recorded as a run."""
+"""The demo's judges asked about its sets; a judge that has answered everything is not asked again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from random import Random
+from typing import Protocol
 
-from sqlmodel import Session
-
-from calibration.calibrate.references import read_references
-from calibration.labels import ReferenceLabel
 from calibration.policy import AdmissionPolicy
-from calibration.store.items import Scope, iter_full_items
-from calibration.store.judges import RunOrigin, RunState, add_run
-from calibration.store.verdicts import VerdictEntry, add_verdicts
-from judge.baselines import run_baseline
-from judge.demo.records import DATASET, Sample
-from judge.rules import judge_item
-from judge.spec import BaselineJudge, RuleJudge
-from rubrics.digest import digest
-from rubrics.item import Item
-from rubrics.verdict import Outcome
+from calibration.store.database import Store
+from calibration.store.judges import RunState
+from judge.calls import ModelClient
+from judge.demo.records import Sample
+from judge.local_model import serve
+from judge.runs import Progress, RunOptions, RunPlan, StopKind, plan_run, recorded_run, run_judge
+from judge.spec import JudgeSpec, ModelJudge, RuleJudge
+from rubrics.errors import DeclarationError, ExecutionError
 
-Answers = Mapping[str, tuple[Outcome, str]]
-"""Outcome and rationale by item id."""
+OnProgress = Callable[[Progress], None]
 
 
-def ask_rule(session: Session, sample: Sample, judge: RuleJudge, *, at: datetime) -> None:
-    """Record what the rule judge says of every item of the set under its criterion."""
-    answers = {
-        item.item_id: (found.outcome, found.rationale)
-        for item in _items(session, sample)
-        for found in [judge_item(judge, item)]
-    }
-    _record(session, sample, judge, {judge.criterion: answers}, {}, at)
+class Served(Protocol):
+    """A model that is being served."""
+
+    @property
+    def api_base(self) -> str:
+        """Its address."""
+        ...
+
+    @property
+    def parallel(self) -> int:
+        """Calls that it works on at once."""
+        ...
+
+    def client(self, *, rng: Random) -> ModelClient:
+        """A client for it."""
+        ...
 
 
-def ask_baseline(
-    session: Session, sample: Sample, judge: BaselineJudge, policy: AdmissionPolicy, *, at: datetime
-) -> None:
-    """Record what the baseline says under every criterion; it is fitted on the policy's references.
+@dataclass(frozen=True, slots=True)
+class ModelStep:
+    """The model judge that the demo examines under the criterion of judgment, or why there is none."""
 
-    No item is judged by a model that has seen its label. Other references make another run.
+    judge: ModelJudge | None
+    absent: str = ""
+    """Why there is none and what to run; empty where there is one."""
+    served: Callable[[ModelJudge], AbstractContextManager[Served]] = serve
+    on_progress: OnProgress | None = None
+    """Told after every answer."""
+
+
+def ask(store: Store, sample: Sample, judge: JudgeSpec, policy: AdmissionPolicy) -> None:
+    """Have a judge without a model answer every item of the set of each criterion that it can answer.
+
+    A fitted baseline learns from the policy's references, and no item is judged by a fit that saw its label.
     """
-    items = list(_items(session, sample))
-    answers: dict[str, Answers] = {}
-    seen = {}
-    for criterion in sample.rubric.criteria:
-        references = _references(session, sample, criterion.key, policy)
-        outcomes = run_baseline(judge, items, references).outcomes
-        answers[criterion.key] = {item_id: (outcome, "") for item_id, outcome in outcomes.items()}
-        seen[criterion.key] = digest(
-            [[item_id, label.verdict] for item_id, label in sorted(references.items())]
+    for criterion in sample.sets:
+        if isinstance(judge, RuleJudge) and judge.criterion != criterion:
+            continue
+        plan = _plan(store, sample, judge, policy, criterion)
+        if not _finished(store, plan):
+            run_judge(store, plan, None)
+
+
+def ask_model(
+    store: Store, sample: Sample, step: ModelStep, policy: AdmissionPolicy, *, criterion: str
+) -> ModelStep:
+    """Have the model judge answer every item of the criterion's set, in both orders.
+
+    Gives the step without its judge, and why, where the model cannot be served; calls that fail leave open
+    verdicts. A run that was stopped goes on when it is asked for again.
+
+    Raises:
+        ExecutionError: somebody stopped it.
+    """
+    if step.judge is None:
+        return step
+    plan = _plan(store, sample, step.judge, policy, criterion)
+    if _finished(store, plan):
+        return step
+    try:
+        with step.served(step.judge) as model:
+            summary = run_judge(
+                store,
+                plan,
+                lambda: model.client(rng=Random()),
+                served_at=model.api_base,
+                options=RunOptions(concurrency=model.parallel),
+                on_progress=step.on_progress,
+            )
+    except (DeclarationError, ExecutionError) as error:
+        return ModelStep(None, f"No model judge was examined: {error}.")
+    if summary.stopped is not None and summary.stopped.kind in {StopKind.INTERRUPTED, StopKind.CANCELLED}:
+        raise ExecutionError(
+            f"the model judge has {summary.done} of {summary.units} verdicts ({summary.stopped.sentence}); "
+            "run the demo again to go on",
+            retryable=True,
         )
-    _record(session, sample, judge, answers, {"references": seen}, at)
+    return step
 
 
-def _items(session: Session, sample: Sample) -> Iterator[Item]:
-    for item in iter_full_items(session=session, scope=Scope(set_digest=sample.set.digest)):
-        if isinstance(item, Item):
-            yield item
+def _plan(store: Store, sample: Sample, judge: JudgeSpec, policy: AdmissionPolicy, criterion: str) -> RunPlan:
+    with store.read() as session:
+        return plan_run(
+            session=session,
+            judge=judge,
+            rubric=sample.rubric,
+            set_digest=sample.sets[criterion].digest,
+            criteria=(criterion,),
+            rule=policy.reference.label_rule,
+        )
 
 
-def _references(
-    session: Session, sample: Sample, criterion: str, policy: AdmissionPolicy
-) -> dict[str, ReferenceLabel]:
-    found = read_references(
-        session=session,
-        scope=Scope(set_digest=sample.set.digest),
-        rubric_digest=sample.rubric.digest,
-        criterion=sample.rubric.criterion(criterion),
-        rule=policy.reference.label_rule,
-        min_raters=1,
-    )
-    return {item_id: each.label for item_id, each in found.by_item.items()}
-
-
-def _record(
-    session: Session,
-    sample: Sample,
-    judge: RuleJudge | BaselineJudge,
-    answers: Mapping[str, Answers],
-    plan: Mapping[str, object],
-    at: datetime,
-) -> None:
-    run = add_run(
-        session=session,
-        judge_digest=judge.digest,
-        rubric_digest=sample.rubric.digest,
-        dataset=DATASET,
-        set_digest=sample.set.digest,
-        origin=RunOrigin.RUN,
-        plan={"criteria": sorted(answers), "orders": [None], "repeats": 1, **plan},
-        units=sum(map(len, answers.values())),
-        at=at,
-        state=RunState.FINISHED,
-    )
-    verdicts = (
-        _entry(run, item_id, criterion, outcome, rationale)
-        for criterion, given in sorted(answers.items())
-        for item_id, (outcome, rationale) in given.items()
-    )
-    add_verdicts(session=session, verdicts=verdicts, at=at)
-
-
-def _entry(run: str, item_id: str, criterion: str, outcome: Outcome, rationale: str) -> VerdictEntry:
-    return VerdictEntry(
-        run,
-        item_id,
-        criterion,
-        outcome.verdict.value,
-        reason=outcome.reason,
-        detail=outcome.detail,
-        rationale=rationale or None,
-    )
+def _finished(store: Store, plan: RunPlan) -> bool:
+    with store.read() as session:
+        run = recorded_run(session=session, plan=plan)
+    return run is not None and run.state is RunState.FINISHED

@@ -6,7 +6,7 @@ Everything is recorded by its content, so recording it again adds nothing.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -39,11 +39,11 @@ from rubrics.rubric import Rubric
 
 DATASET = "demo"
 RUBRIC = "refund-policy"
-SET = "demo"
 ACTOR = "demo"
 """Who records and signs: nobody in particular."""
-EXAMINED = 150
-"""Items of the set; a model that is asked in both orders then makes 300 calls. The others are graded."""
+DRAWN = {"states_terms": 150, "resolves_request": 120}
+"""Items of the set of each criterion, named after it: a model, asked in both orders, makes 240 calls on the
+second. What the first leaves out is graded."""
 SEED = 0
 _RULE = "rule_terms.yaml"
 
@@ -53,9 +53,10 @@ class Sample:
     """What of the sample is recorded."""
 
     rubric: Rubric
-    set: StoredSet
+    sets: Mapping[str, StoredSet]
+    """By criterion."""
     kept: tuple[Item, ...]
-    """The items that were not drawn: no judge is examined on them."""
+    """The items that the first set leaves out: its judges were not examined on them."""
 
 
 def demo_judges() -> tuple[JudgeSpec, ...]:
@@ -80,11 +81,11 @@ def require_own_store(store: Store) -> None:
 
 
 def record_sample(store: Store, judges: Iterable[JudgeSpec], *, at: datetime) -> Sample:
-    """The sample and the judges, recorded; the set drawn and frozen if it was not.
+    """The sample and the judges, recorded; the sets drawn and frozen if they were not.
 
     Args:
         store: the demo's own store, its policies already recorded.
-        judges: declared before the set is frozen, so that texts which their authors saw are found.
+        judges: declared before the sets are frozen, so that texts which their authors saw are found.
         at: now.
 
     Raises:
@@ -98,8 +99,8 @@ def record_sample(store: Store, judges: Iterable[JudgeSpec], *, at: datetime) ->
             _record_labels(session, rubric, at)
             for judge in judges:
                 declare(session, judge, at)
-            stored = _frozen_set(session, rubric, at)
-            return Sample(rubric, stored, _kept(session, stored))
+            sets = {each: _frozen_set(session, rubric, each, at) for each in DRAWN}
+            return Sample(rubric, sets, _kept(session, next(iter(sets.values()))))
     except DifferentRecord as error:
         raise RecordError(
             f"{store.where} holds the demo of another version ({error}); delete its folder, or give "
@@ -182,13 +183,13 @@ def _import(session: Session, kind: str, name: str, at: datetime) -> str:
     )
 
 
-def _frozen_set(session: Session, rubric: Rubric, at: datetime) -> StoredSet:
-    """The demo's set; it is drawn once, since drawing under its name again would top it up."""
-    drawn = [stored for stored in list_sets(session=session, dataset=DATASET) if stored.name == SET]
+def _frozen_set(session: Session, rubric: Rubric, criterion: str, at: datetime) -> StoredSet:
+    """The set of a criterion; it is drawn once, since drawing under its name again would top it up."""
+    drawn = [stored for stored in list_sets(session=session, dataset=DATASET) if stored.name == criterion]
     if drawn:
         return drawn[0]
-    design = SamplingDesign(kind=DesignKind.SIMPLE_RANDOM, n=EXAMINED, seed=SEED)
-    stored = draw_set(session=session, drawing=Drawing(SET, DATASET, design), actor=ACTOR, at=at)
+    design = SamplingDesign(kind=DesignKind.SIMPLE_RANDOM, n=DRAWN[criterion], seed=SEED)
+    stored = draw_set(session=session, drawing=Drawing(criterion, DATASET, design), actor=ACTOR, at=at)
     return freeze(session=session, stored=stored, rubrics=(rubric,), actor=ACTOR, at=at).stored
 
 

@@ -21,12 +21,11 @@ from calibration.store.database import Store
 from calibration.store.decisions import DecisionScope, StoredDecision, current_decision
 from calibration.store.judges import get_judge
 from calibration.store.reports import get_report
-from judge.demo.asking import ask_baseline, ask_rule
-from judge.demo.model import ModelStep
+from judge.demo.asking import ModelStep, ask, ask_model
 from judge.demo.records import ACTOR, Sample, demo_judges, record_sample, require_own_store
 from judge.demo.sample import CRITERIA
 from judge.service import Grade, GradeRequest, appoint, grade_items
-from judge.spec import BaselineJudge, JudgeSpec, RuleJudge
+from judge.spec import JudgeSpec, RuleJudge
 from rubrics.errors import AdmissionError
 
 POLICY = "demo"
@@ -74,13 +73,18 @@ def run_demo(store: Store, model: ModelStep, *, clock: Callable[[], datetime]) -
         RecordError: the store holds other evidence, or the demo of another version.
     """
     require_own_store(store)
-    judges = demo_judges()
-    sample = record_sample(store, [*judges, *model.judges], at=clock())
-    policy = shipped_policy(POLICY)
-    _ask(store, sample, judges, policy, clock)
-    model.ask(store, sample)
+    judges, policy = demo_judges(), shipped_policy(POLICY)
+    declared = [*judges, model.judge] if model.judge else judges
+    sample = record_sample(store, declared, at=clock())
+    for judge in judges:
+        ask(store, sample, judge, policy)
+    asked = ask_model(store, sample, model, policy, criterion=JUDGMENT)
+    rule = next(judge.digest for judge in judges if isinstance(judge, RuleJudge))
+    judging = asked.judge.digest if asked.judge else _stand_in(judges)
     with store.write() as session:
-        comparison, new_looks = _examine(session, sample, _candidates(judges, model), policy, clock())
+        comparison, new_looks = _examine(
+            session, sample, {CHECKABLE: rule, JUDGMENT: judging}, policy, clock()
+        )
     with store.write() as session:
         decisions = tuple(_signed(session, each, sample, policy, clock()) for each in _to_sign(comparison))
     return DemoResult(
@@ -90,42 +94,23 @@ def run_demo(store: Store, model: ModelStep, *, clock: Callable[[], datetime]) -
         made_at=_made_at(store, comparison),
         decisions=decisions,
         gradings=tuple(_grade(store, sample, criterion, clock()) for criterion in CRITERIA),
-        model_absent=model.absent,
+        model_absent=asked.absent,
     )
 
 
-def _ask(
-    store: Store,
-    sample: Sample,
-    judges: Sequence[JudgeSpec],
-    policy: AdmissionPolicy,
-    clock: Callable[[], datetime],
-) -> None:
-    for judge in judges:
-        with store.write() as session:
-            if isinstance(judge, RuleJudge):
-                ask_rule(session, sample, judge, at=clock())
-            elif isinstance(judge, BaselineJudge):
-                ask_baseline(session, sample, judge, policy, at=clock())
-
-
-def _candidates(judges: Sequence[JudgeSpec], model: ModelStep) -> dict[str, str]:
-    """The digest of the judge that is examined under each criterion."""
-    rule = next(judge for judge in judges if isinstance(judge, RuleJudge))
-    stand_in = next(judge for judge in judges if judge.name == STAND_IN)
-    return {CHECKABLE: rule.digest, JUDGMENT: (*model.judges, stand_in)[0].digest}
+def _stand_in(judges: Sequence[JudgeSpec]) -> str:
+    return next(judge.digest for judge in judges if judge.name == STAND_IN)
 
 
 def _examine(
     session: Session, sample: Sample, candidates: dict[str, str], policy: AdmissionPolicy, at: datetime
 ) -> tuple[Comparison, int]:
     """The examinations of all criteria side by side, and how many looks were new."""
-    evidence = open_set(session=session, ref=sample.set.ref)
     examinations: list[Examination] = []
     new_looks = 0
     for criterion, digest in candidates.items():
         asked = Asked(
-            evidence=evidence,
+            evidence=open_set(session=session, ref=sample.sets[criterion].ref),
             rubric=sample.rubric,
             criterion=criterion,
             judges=(get_judge(session=session, judge=digest),),

@@ -12,7 +12,6 @@ from calibration.rendering.reading import Readings
 from calibration.rendering.text import counted, listed
 from calibration.rendering.vocabulary import OUTCOME_WORDS
 from judge.demo.files import DemoFiles
-from judge.demo.records import SET
 from judge.demo.run import DemoResult, Grading
 from rubrics.digest import short
 
@@ -27,12 +26,14 @@ OWN_COMMAND = ("check", "yours.csv", "--far-limit", "0.10")
 
 def introduction(found: DemoResult) -> list[str]:
     """What is examined on what, that it is evidence about nothing, and what the policy asks."""
-    examined = found.comparison.examinations[0].report.table.all.total
+    sizes = {each.report.criterion: each.report.table.all.total for each in found.comparison.examinations}
+    drawn = listed([f"{n} for {criterion}" for criterion, n in sizes.items()])
     kept = len(found.sample.kept)
+    total = next(iter(sizes.values())) + kept
     return [
-        f"The demo examines judges on a constructed sample: {examined + kept} answers of an invented shop's "
-        "support desk, labelled by two invented raters and an adjudicator. It is evidence about no judge. "
-        f"{examined} answers were drawn at random to examine on (set {SET}); {kept} are kept to be graded.",
+        f"The demo examines judges on a constructed sample: {total} answers of an invented shop's support "
+        "desk, labelled by two invented raters and an adjudicator. It is evidence about no judge. Drawn at "
+        f"random to examine on: {drawn}. The {kept} that the first leaves out are graded at the end.",
         rule_sentence(Readings.of(found.comparison)),
     ]
 
@@ -108,7 +109,7 @@ def demo_object(found: DemoResult, files: DemoFiles) -> dict[str, Any]:
     """Everything that was found, as JSON."""
     return {
         "constructed": True,
-        "set": found.sample.set.ref,
+        "sets": {criterion: stored.ref for criterion, stored in found.sample.sets.items()},
         **found.comparison.to_json(),
         "new_looks": found.new_looks,
         "decisions": [
