@@ -88,7 +88,7 @@ def plan_failures(
     return FailurePlan(
         failures=found.stable,
         first=found.first,
-        clean=_clean(gate),
+        clean=clean_failures(gate),
         clusters=found.stable // size,
         most_accepted=_most(gate, found.stable),
         tried_up_to=tried,
@@ -103,8 +103,8 @@ def _most(gate: GateSetting, failures: int) -> int | Undefined:
     return max_accepted(failures, limit=gate.limit, z=gate.z)
 
 
-def _clean(gate: GateSetting) -> int:
-    """The fewest failures, in whole clusters, that pass a judge which accepts none."""
+def clean_failures(gate: GateSetting) -> int:
+    """The fewest failures with which one evaluation of the gate passes a judge that accepts none of them."""
     size = gate.per_cluster
     if size == 1:
         return min_failures_clean(gate.limit, z=gate.z)
@@ -132,7 +132,7 @@ def _clusters_for_power(
 ) -> _Simulated | Undefined:
     """Whole clusters with which the power is reached and stays reached up to the largest number tried."""
     size = gate.per_cluster
-    fewest = math.ceil(_clean(gate) / size)
+    fewest = math.ceil(clean_failures(gate) / size)
     effect = design_effect(1, per_cluster=size, icc=gate.planning_icc).design_effect
     guess = math.ceil(effect * apart.stable / size)
     least, most = max(fewest, guess // 2), fewest + guess + guess // 2
@@ -189,7 +189,7 @@ def reachable_far(gate: GateSetting, *, power: float, rng: np.random.Generator) 
     if gate.per_cluster == 1:
         return largest_true_far(gate.failures, limit=gate.limit, power=power, z=gate.z)
     require_open_share(power, name="power")
-    clean = _clean(gate)
+    clean = clean_failures(gate)
     if gate.failures < clean:
         return Undefined(
             f"{gate.failures} reference failures in clusters of {gate.per_cluster} are too few to pass a "
@@ -209,6 +209,8 @@ def reachable_far(gate: GateSetting, *, power: float, rng: np.random.Generator) 
 class LooksPlan:
     """One way to spend the error over several looks."""
 
+    failures: int
+    """Reference failures at the last look."""
     looks: int
     divided: bool
     z: float
@@ -263,11 +265,12 @@ def _look_plan(gate: GateSetting, true_far: float, needed: FailuresForPower | Un
     # exact: one failure a cluster; the generator is asked for nothing
     chance, wrongly = admission_curve(gate, (true_far, gate.limit), rng=np.random.default_rng(0))
     return LooksPlan(
+        failures=gate.failures,
         looks=gate.looks,
         divided=gate.divided,
         z=gate.z,
         confidence=_level(gate),
-        clean=_clean(gate),
+        clean=clean_failures(gate),
         needed=needed,
         wrongly=wrongly.probability,
         chance=chance.probability,
