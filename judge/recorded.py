@@ -37,7 +37,7 @@ def spec_of(stored: StoredJudge) -> JudgeSpec:
         ) from error
     if spec.digest != stored.digest and not isinstance(spec, ExternalJudge):
         raise RecordError(
-            f"the judge {stored.name!r} was recorded as {stored.digest[:12]}, and this version of voirdire makes "
+            f"the judge {stored.name!r} was recorded as {stored.digest[:12]}, and this version makes "
             f"another judge of its spec ({spec.digest[:12]}); add it anew and examine it"
         )
     return spec

@@ -25,6 +25,8 @@ from rubrics.verdict import UnknownReason
 Presentation = Literal["ab", "ba", "none"]
 NO_ORDER: Literal["none"] = "none"
 """The presentation of a judge to which nothing is shown in an order."""
+NOT_MADE = "cancelled"
+"""The detail of a fault whose call was never made."""
 Unit = tuple[str, str, str, int]
 """Item key, criterion, presentation, repeat: what has exactly one verdict in a run."""
 
@@ -124,6 +126,8 @@ class CallTally:
     """The calls of a run, counted."""
 
     intended: int
+    not_made: int
+    """Intents whose run was stopped before the call."""
     unresolved: int
     """Without verdict and without fault: they may have been paid and their answer is lost."""
     known_micros: int
@@ -132,6 +136,11 @@ class CallTally:
     """Calls whose cost is not known, unresolved ones included."""
     reserved_micros: int
     """What the calls of unknown cost were expected to cost at most, as far as it was."""
+
+    @property
+    def made(self) -> int:
+        """Calls that reached the provider, or may have."""
+        return self.intended - self.not_made
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +226,7 @@ def tally_calls(*, session: Session, run_key: str) -> CallTally:
     reserved = sa.select(sa.func.coalesce(sa.func.sum(_CALL.reserved_micros), 0))
     return CallTally(
         intended=intended,
+        not_made=_count(connection, run_key, _CALL.key.in_(failed.where(_FAULT.detail == NOT_MADE))),
         unresolved=unresolved,
         known_micros=sum(int(found.scalar_one()) for found in paid),
         unknown_cost=_count(connection, run_key, *unknown),

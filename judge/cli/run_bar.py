@@ -36,6 +36,7 @@ def run_bar(what: str, *, done: int, units: int) -> Iterator[Callable[[Progress]
     def told(progress: Progress) -> None:
         beside = [dollars(progress.spent_micros)] if progress.spent_micros else []
         beside += [f"{progress.failed:,} failed"] if progress.failed else []
+        beside += ["finishing the calls in flight"] if progress.stopping else []
         bar.update(task, total=progress.units, completed=progress.done, beside=", ".join(beside))
 
     late = threading.Timer(AFTER_SECONDS, bar.start)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
 from calibration.rendering.text import visible
+from calibration.store.calls import NOT_MADE
 from judge.calls import CostSource
 from judge.runs import RunPlan, RunSummary, conditions, dollars
 from judge.runs.estimate import Estimate
 
+_INDENT = 16
 _SOURCES = {
     CostSource.DECLARED: "by the prices given",
     CostSource.PRICE_MAP: "by the price map of the installed LiteLLM",
@@ -27,20 +30,33 @@ def plan_object(plan: RunPlan, expected: Estimate) -> dict[str, Any]:
     return {"plan": {**content, "item_count": len(plan.item_keys), **listed}, "estimate": expected.to_json()}
 
 
-def plan_words(plan: RunPlan, expected: Estimate, *, on: str) -> list[str]:
-    """The plan in lines of words; `on` says which items."""
+def plan_words(plan: RunPlan, expected: Estimate, *, on: str, width: int) -> list[str]:
+    """The plan in lines of words, none wider than the terminal; `on` says which items."""
     criteria = ", ".join(criterion.key for criterion in plan.criteria)
-    lines = [
-        f"{plan.judge.name} on {visible(on)} under {plan.rubric.ref}: {criteria}",
-        f"  {_units(plan)}{_done(expected)}",
-        *(f"  {line}" for line in _effort(expected)),
+    said = [
+        (0, "", f"{plan.judge.name} on {visible(on)} under {plan.rubric.ref}: {criteria}"),
+        (2, "", f"{_units(plan)}{_done(expected)}"),
+        *((2, "", line) for line in _effort(expected)),
     ]
     heading = ""
     for each in conditions(plan):
         name = each.control.value
-        lines.append(f"  {name + ':' if name != heading else '':<14}{visible(each.what)}")
+        said.append((_INDENT, f"{name}:" if name != heading else "", visible(each.what)))
         heading = name
-    return lines
+    return [line for indent, name, text in said for line in _wrapped(text, name, indent=indent, width=width)]
+
+
+def _wrapped(text: str, name: str = "", *, indent: int, width: int) -> list[str]:
+    """The text in lines that begin under each other, the name before the first."""
+    first = f"{'  ' + name if name else '':<{indent}}"
+    return textwrap.wrap(
+        text,
+        max(width, 2 * _INDENT),
+        initial_indent=first,
+        subsequent_indent=" " * (indent or 2),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _units(plan: RunPlan) -> str:
@@ -96,12 +112,12 @@ def summary_words(summary: RunSummary) -> Iterator[str]:
     unknown = [f"{word} {count:,}" for word, count in summary.unknown.items()]
     if said or unknown:
         yield "  " + ", ".join([*said, *(f"unknown: {each}" for each in unknown)])
-    open_ = [f"{word} {count:,}" for word, count in summary.errors.items()]
-    if summary.pending:
-        open_.append(f"not asked {summary.pending:,}")
+    open_ = [f"{word} {count:,}" for word, count in summary.errors.items() if word != NOT_MADE]
+    if not_asked := summary.pending + summary.errors.get(NOT_MADE, 0):
+        open_.append(f"not asked {not_asked:,}")
     if open_:
         yield "  open: " + ", ".join(open_)
-    if summary.calls.intended:
+    if summary.calls.made:
         yield f"  {_spent(summary)}"
     if summary.calls.unresolved:
         yield (
@@ -122,8 +138,8 @@ def _spent(summary: RunSummary) -> str:
         if count is not None
     ]
     cost = dollars(calls.known_micros)
-    if calls.unknown_cost == calls.intended:
+    if calls.unknown_cost == calls.made:
         cost = "cost not known"
     elif calls.unknown_cost:
         cost += f" and {calls.unknown_cost:,} calls of unknown cost"
-    return ", ".join([f"{calls.intended:,} calls", *tokens, cost])
+    return ", ".join([f"{calls.made:,} {_plural('call', calls.made)}", *tokens, cost])

@@ -18,7 +18,7 @@ from calibration.store.rubrics import get_rubric_by_digest, list_rubrics
 from judge.calls import Prices
 from judge.cli.errors import ExitCode, tell
 from judge.cli.lookups import recorded_rubric
-from judge.cli.output import print_json, print_lines
+from judge.cli.output import console, print_json, print_lines
 from judge.cli.run_bar import run_bar
 from judge.cli.run_words import plan_object, plan_words, summary_words
 from judge.cli.stores import now, opened
@@ -80,6 +80,12 @@ class Wanted:
         words = [word for name, value in named if value is not None for word in (name, str(value))]
         return shlex.join(["voirdire", "judge", "run", *words])
 
+    def next_command(self, summary: RunSummary) -> str:
+        """What to do with the verdicts."""
+        name, value = ("--set", self.set_ref) if self.set_ref else ("--dataset", self.dataset)
+        words = [name or "", value or "", "--judge", summary.judge, "--criterion", summary.criteria[0]]
+        return shlex.join(["voirdire", "calibrate", *words])
+
 
 def carry_out(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool) -> ExitCode:
     """The exit code of the run: 0 once every unit has its verdict, 3 or 130 where it stopped before."""
@@ -90,7 +96,7 @@ def carry_out(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool) -> 
             expected = estimate(session=session, plan=plan, tariff=tariff, source=source)
         planned = plan_object(plan, expected)
         if not as_json:
-            print_lines(plan_words(plan, expected, on=wanted.on))
+            print_lines(plan_words(plan, expected, on=wanted.on, width=console().width))
         if dry_run:
             if as_json:
                 print_json({"dry_run": True, **planned})
@@ -158,10 +164,9 @@ def _report(summary: RunSummary, planned: dict[str, Any], wanted: Wanted, *, as_
         print_json({**planned, **summary.to_json(), **resume})
     else:
         print_lines(list(summary_words(summary)))
+        if stopped is None:
+            print_lines([f"Next: {wanted.next_command(summary)}"])
     if stopped is None:
-        if not as_json:
-            on = f"--set {wanted.set_ref}" if wanted.set_ref else f"--dataset {wanted.dataset}"
-            tell(f"Next: voirdire calibrate {on} --judge {summary.judge} --criterion ...", wrapped=False)
         return ExitCode.ADMIT
     tell(f"voirdire: {stopped.sentence}")
     tell(f"  go on: {wanted.command}", wrapped=False)

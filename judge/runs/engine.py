@@ -68,6 +68,7 @@ class Engine:
         self._slots_open = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._crash: Exception | None = None
+        self._budget = Budget(options.max_cost_micros)
         self._done = self._failed = self._failed_in_a_row = 0
         self.done_before = 0
         self.note = ""
@@ -102,6 +103,7 @@ class Engine:
     def stop(self, kind: StopKind, sentence: str) -> None:
         """Make no further call; those in flight are waited for. The first reason stands."""
         self.stopped = self.stopped or Stopped(kind, sentence)
+        self._tell()
 
     def abandon(self) -> None:
         """Stop at once: calls in flight are given up, and their intents stay unresolved."""
@@ -211,9 +213,13 @@ class Engine:
         await self._recorder.keep(entry)
         if verdict.reason is None or not verdict.reason.is_open:
             self._done += 1
+        self._tell()
+
+    def _tell(self) -> None:
         if self._on_progress is not None:
+            stopping = self.stopped is not None
             spent = self._budget.spent_micros
-            self._on_progress(Progress(self._plan.units, self._done, self._failed, spent))
+            self._on_progress(Progress(self._plan.units, self._done, self._failed, spent, stopping))
 
     async def _land(self) -> None:
         """Wait for the calls in flight."""

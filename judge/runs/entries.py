@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from calibration.store.calls import NO_ORDER, CallEntry, FaultEntry, Presentation
+from calibration.store.calls import NO_ORDER, NOT_MADE, CallEntry, FaultEntry, Presentation
 from calibration.store.text import NAME_LIMIT
 from calibration.store.verdicts import VerdictEntry
 from judge.calls import Tokens
@@ -86,7 +86,7 @@ def answer_entry(
 
 def not_sent(call_key: str, why: str) -> FaultEntry:
     """What becomes of an intent whose call was never made."""
-    return FaultEntry(call_key, UnknownReason.ERROR, "cancelled", why, cost_micros=0)
+    return FaultEntry(call_key, UnknownReason.ERROR, NOT_MADE, why, cost_micros=0)
 
 
 def _fields(verdict: JudgeVerdict, call: Prepared | None) -> Mapping[str, Any] | None:

@@ -59,6 +59,8 @@ class Progress:
     """Calls of this process that brought no verdict."""
     spent_micros: int
     """Of the whole run; what was set aside for calls of unknown cost included."""
+    stopping: bool = False
+    """Whether the run only waits for the calls in flight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class RunSummary:
     rubric: str
     dataset: str
     set_digest: str | None
+    criteria: tuple[str, ...]
     units: int
     verdicts: Mapping[str, int]
     """Units by the answer given: pass, fail, a level, a preference."""
@@ -117,6 +120,7 @@ class RunSummary:
             "rubric": self.rubric,
             "dataset": self.dataset,
             "set": self.set_digest,
+            "criteria": list(self.criteria),
             "complete": self.complete,
             "units": self.units,
             "done": self.done,
@@ -125,7 +129,11 @@ class RunSummary:
             "unknown": dict(self.unknown),
             "errors": dict(self.errors),
             "pending": self.pending,
-            "calls": {"intended": calls.intended, "unresolved": calls.unresolved},
+            "calls": {
+                "made": calls.made,
+                "intended": calls.intended,
+                "unresolved": calls.unresolved,
+            },
             "tokens": {"input": self.tokens_in, "output": self.tokens_out},
             "cost": {
                 "known_micros": calls.known_micros,
@@ -164,6 +172,7 @@ def summarise(
         rubric=plan.rubric.ref,
         dataset=plan.dataset,
         set_digest=plan.set_digest,
+        criteria=tuple(criterion.key for criterion in plan.criteria),
         units=plan.units,
         verdicts=_counted({each.value: each.units} for each in said if each.reason is None),
         unknown=_counted({_reason(each): each.units} for each in said if each.reason is not None),
