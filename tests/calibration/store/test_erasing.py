@@ -83,9 +83,18 @@ def test_no_byte_of_the_text_is_left_in_the_file(sqlite_store: Store) -> None:
     fill(sqlite_store)
     path = Path(sqlite_store.where)
     files = (path, Path(f"{path}-wal"))
+    with sqlite_store.write() as session:
+        long = item(
+            51, output=f"{SECRET} asks. " * 2000, evidence={}
+        )  # more than a page, so pages become free
+        add_items(session=session, dataset=DATASET, items=[long], at=NOW)
     words = SECRET.encode()
     assert any(words in file.read_bytes() for file in files)
     erase(sqlite_store)
+    assert any(words in file.read_bytes() for file in files if file.exists()), "the other item still names it"
+    erase_item(
+        store=sqlite_store, dataset=DATASET, item_id="case-51", reason="asked", signer="dpo", at=later(9)
+    )
     assert not any(words in file.read_bytes() for file in files if file.exists())
     assert check(path) == ()
 
@@ -125,6 +134,17 @@ def test_an_erased_text_does_not_come_back(store: Store) -> None:
         )
         assert second == gone.erased
         assert len(list(events(session=session, stream="erasure"))) == 3
+
+
+def test_a_tombstone_stays_as_it_was_signed(store: Store) -> None:
+    """Neither the signer nor the reason of an erase can be rewritten."""
+    fill(store)
+    erase(store)
+    rewritten = (
+        "UPDATE item_payload SET erased_by = 'bob', erase_reason = 'other' WHERE erased_at IS NOT NULL"
+    )
+    with pytest.raises(RecordError, match="logged erase"), store.write() as session:
+        session.connection().exec_driver_sql(rewritten)
 
 
 def test_an_erase_needs_a_text_a_reason_and_a_signer(store: Store) -> None:

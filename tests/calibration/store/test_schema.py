@@ -46,6 +46,18 @@ def test_checks_are_the_declared_ones(store: Store) -> None:
     twin.dispose()
 
 
+def test_indexes_are_the_declared_ones(sqlite_store: Store) -> None:
+    """Every index is as its row class declares it, the condition of a partial one included."""
+    indexes = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY name"
+    twin = sa.create_engine("sqlite://")
+    with twin.begin() as connection, sqlite_store.read() as session:
+        Row.metadata.create_all(connection)
+        declared = [(name, " ".join(sql.split())) for name, sql in connection.exec_driver_sql(indexes)]
+        found = session.connection().exec_driver_sql(indexes)
+        assert [(name, " ".join(sql.split())) for name, sql in found] == declared
+    twin.dispose()
+
+
 def test_every_table_is_protected() -> None:
     """A table that nobody thought of protecting does not exist."""
     assert {trigger.table for trigger in DECLARED} == set(Row.metadata.tables)
