@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,7 +56,7 @@ def write_export(
     file: str,
     kind: str,
     dataset: str,
-    records: Iterable[Mapping[str, Any]],
+    records: Generator[Mapping[str, Any], None, None],
     columns: Sequence[str],
     *,
     force: bool,
@@ -68,14 +69,15 @@ def write_export(
     """
     from calibration.interchange.native.writing import csv_lines, json_lines
 
+    if file == STDOUT and as_json:
+        raise typer.BadParameter("give a FILE: both cannot go to standard output", param_hint="--json")
     counter = _Counter(records)
     lines = csv_lines(counter, columns) if file.lower().endswith(".csv") else json_lines(counter)
-    if file == STDOUT:
-        if as_json:
-            raise typer.BadParameter("give a FILE: both cannot go to standard output", param_hint="--json")
-        sys.stdout.writelines(lines)
-    else:
-        _write_whole(Path(file), lines, force=force)
+    with closing(records):  # its cursor, also where the reader of a pipe went away
+        if file == STDOUT:
+            sys.stdout.writelines(lines)
+        else:
+            _write_whole(Path(file), lines, force=force)
     told = f"{counter.count:,} {kind} of {dataset}"
     stamp = f", {counter.constructed:,} of them constructed" if counter.constructed else ""
     if as_json:

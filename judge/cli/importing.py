@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -231,9 +232,10 @@ def _sentences(found: Imported) -> list[str]:
     from calibration.rendering.text import counted, visible
 
     lines = counted(found.records, "line")
+    file = visible(Path(found.file).name)
     if found.import_key is None and found.imported_before is not None:
         said = [
-            f"Nothing new: {visible(found.file)} was imported into {visible(found.dataset)} on "
+            f"Nothing new: {file} was imported into {visible(found.dataset)} on "
             f"{found.imported_before:%Y-%m-%d %H:%M} UTC, and all of its {lines} are recorded."
         ]
     else:
@@ -243,7 +245,7 @@ def _sentences(found: Imported) -> list[str]:
         parts += [f"{len(found.rejected):,} left out"] if found.rejected else []
         under = f" under {', '.join(found.rubrics)}" if found.rubrics else ""
         said = [
-            f"Imported {found.kind} of {visible(found.file)} into {visible(found.dataset)}{under}: "
+            f"Imported {found.kind} of {file} into {visible(found.dataset)}{under}: "
             f"{lines}, {', '.join(parts)}."
         ]
     if found.answers:

@@ -122,7 +122,6 @@ def _list_items(session: Any, dataset: str, limit: int, as_json: bool) -> None:
     from calibration.rendering.text import visible
     from calibration.store.items import Scope, count_items, iter_items
     from judge.cli.output import print_json, print_lines, print_rows
-    from rubrics.digest import short
     from rubrics.errors import RecordError
 
     scope = Scope(dataset=dataset)
@@ -136,14 +135,13 @@ def _list_items(session: Any, dataset: str, limit: int, as_json: bool) -> None:
     rows = [
         (
             visible(each.item_id),
-            visible(each.group),
+            visible(each.group) if each.group != each.item_id else "-",
             each.split.value,
             visible(", ".join(f"{key} {value}" for key, value in each.tags.items())),
-            short(each.content_digest),
         )
         for each in found
     ]
-    print_rows(("item", "group", "split", "tags", "content"), rows, empty="")
+    print_rows(("item", "group", "split", "tags"), rows, empty="")
     if count > len(found):
         print_lines([f"{len(found):,} of {count:,} items; --limit shows more."])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,6 +26,10 @@ from judge.cli.importing import (
     StubRubric,
     TieAccepts,
 )
+
+if TYPE_CHECKING:
+    from calibration.interchange.native.overview import LabelCount
+    from judge.cli.listing import Listed
 
 _EPILOG = """
 [bold]Examples[/bold]
@@ -130,8 +134,8 @@ def list_(
     from dataclasses import asdict
 
     from calibration.interchange.native.overview import count_labels
-    from calibration.rendering.text import visible
-    from judge.cli.output import print_json, print_rows
+    from judge.cli.listing import print_groups
+    from judge.cli.output import print_json
     from judge.cli.stores import opened
 
     with opened(context) as store, store.read() as session:
@@ -139,17 +143,22 @@ def list_(
     if as_json:
         print_json({"labels": [asdict(each) for each in found]})
         return
-    rows = [
-        (
-            visible(each.dataset),
-            each.rubric,
-            visible(each.criterion),
-            each.source,
-            *(f"{n:,}" for n in (each.items, each.raters, each.labels, each.cannot_decide)),
-            *(f"{n:,}" for n in (each.blind, each.repeats, each.adjudications)),
-        )
-        for each in found
-    ]
-    counts = ("items", "raters", "labels", "cannot decide", "blind", "repeats", "adjudicated")
+    head = ("criterion", "labels", "raters", "items", "of the labels")
     empty = "No label is recorded. Next: voirdire labels import FILE --dataset NAME"
-    print_rows(("dataset", "rubric", "criterion", "source", *counts), rows, empty=empty)
+    print_groups([_listed(each) for each in found], head, empty=empty)
+
+
+def _listed(each: LabelCount) -> Listed:
+    from calibration.rendering.text import visible
+    from judge.cli.listing import Listed, parts
+
+    told = {
+        f"by {each.source}": each.labels if each.source != "human" else 0,
+        "cannot decide": each.cannot_decide,
+        "blind": each.blind,
+        "repeated": each.repeats,
+    }
+    about = parts(told) + (f"; {each.adjudications:,} items adjudicated" if each.adjudications else "")
+    counts = (f"{n:,}" for n in (each.labels, each.raters, each.items))
+    row = (visible(each.criterion), *counts, about.removeprefix("; "))
+    return Listed(f"{visible(each.dataset)}, under {each.rubric}", row)

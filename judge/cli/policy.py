@@ -96,7 +96,6 @@ def list_(context: typer.Context, as_json: AsJson = False) -> None:
     from calibration.store.reports import list_policies
     from judge.cli.output import print_json, print_rows
     from judge.cli.stores import opened
-    from rubrics.digest import short
 
     with opened(context) as store, store.read() as session:
         found = list_policies(session=session)
@@ -108,18 +107,9 @@ def list_(context: typer.Context, as_json: AsJson = False) -> None:
         policy = AdmissionPolicy.model_validate(stored.content)
         limit = f"{policy.primary.upper_at_most:g}"
         since = f"{stored.added_at:%Y-%m-%d %H:%M}"
-        rows.append(
-            (
-                policy.label,
-                short(stored.digest),
-                policy.role,
-                limit,
-                str(policy.looks.max),
-                since,
-                stored.added_by,
-            )
-        )
-    head = ("policy", "digest", "role", "FAR at most", "looks", "since (UTC)", "by")
+        looks = str(policy.looks.max)
+        rows.append((policy.label, policy.role, limit, looks, since))
+    head = ("policy", "role", "FAR at most", "looks", "recorded (UTC)")
     print_rows(head, rows, empty="No policy is recorded.")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,6 +29,10 @@ from judge.cli.importing import (
     StubRubric,
     TieAccepts,
 )
+
+if TYPE_CHECKING:
+    from calibration.interchange.native.overview import VerdictCount
+    from judge.cli.listing import Listed
 
 _EPILOG = """
 [bold]Examples[/bold]
@@ -152,8 +156,8 @@ def list_(
     from dataclasses import asdict
 
     from calibration.interchange.native.overview import count_verdicts
-    from calibration.rendering.text import visible
-    from judge.cli.output import print_json, print_rows
+    from judge.cli.listing import print_groups
+    from judge.cli.output import print_json
     from judge.cli.stores import opened
 
     with opened(context) as store, store.read() as session:
@@ -161,17 +165,16 @@ def list_(
     if as_json:
         print_json({"verdicts": [asdict(each) for each in found]})
         return
-    rows = [
-        (
-            visible(each.dataset),
-            visible(each.judge),
-            each.kind,
-            each.rubric,
-            visible(each.criterion),
-            *(f"{n:,}" for n in (each.runs, each.items, each.verdicts, each.unknown)),
-        )
-        for each in found
-    ]
-    head = ("dataset", "judge", "kind", "rubric", "criterion", "runs", "items", "verdicts", "unknown")
+    head = ("judge", "criterion", "verdicts", "items", "unknown")
     empty = "No verdict is recorded. Next: voirdire verdicts import FILE --dataset NAME"
-    print_rows(head, rows, empty=empty)
+    print_groups([_listed(each) for each in found], head, empty=empty)
+
+
+def _listed(each: VerdictCount) -> Listed:
+    from calibration.rendering.text import visible
+    from judge.cli.listing import Listed
+
+    counts = (f"{n:,}" for n in (each.verdicts, each.items, each.unknown))
+    runs = f" ({each.runs} runs)" if each.runs > 1 else ""
+    heading = f"{visible(each.dataset)}, under {each.rubric}, {each.kind} judges"
+    return Listed(heading, (visible(each.judge) + runs, visible(each.criterion), *counts))

@@ -6,7 +6,7 @@ every line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -44,7 +44,7 @@ _UNKNOWN: Final = Verdict.UNKNOWN.value
 
 def export_labels(
     *, session: Session, scope: Scope, rubric_digest: str | None = None, criterion: str | None = None
-) -> Iterator[dict[str, Any]]:
+) -> Generator[dict[str, Any], None, None]:
     """Every label of the items in the scope, corrected ones and adjudications included, as native records.
 
     Args:
@@ -79,7 +79,7 @@ def export_verdicts(
     criterion: str | None = None,
     judge_digest: str | None = None,
     every_run: bool = False,
-) -> Iterator[dict[str, Any]]:
+) -> Generator[dict[str, Any], None, None]:
     """The verdicts on the items in the scope as native records.
 
     Args:

@@ -120,10 +120,10 @@ def count_labels(*, session: Session, dataset: str | None = None) -> list[LabelC
 
 
 def count_verdicts(*, session: Session, dataset: str | None = None) -> list[VerdictCount]:
-    """The verdicts by dataset, judge, rubric and criterion."""
+    """The verdicts by dataset, rubric, kind of judge, judge and criterion."""
     key: tuple[Any, ...] = (
-        *(_ITEM.c.dataset, _JUDGE.c.name, _JUDGE.c.digest, _JUDGE.c.kind),
-        *(_RUBRIC.c.name, _RUBRIC.c.version, _VERDICT.c.criterion),
+        *(_ITEM.c.dataset, _RUBRIC.c.name, _RUBRIC.c.version, _JUDGE.c.kind),
+        *(_JUDGE.c.name, _JUDGE.c.digest, _VERDICT.c.criterion),
     )
     query = sa.select(
         *key,
@@ -140,7 +140,7 @@ def count_verdicts(*, session: Session, dataset: str | None = None) -> list[Verd
     )
     found = []
     for row in session.connection().execute(_of(query, dataset).group_by(*key).order_by(*key)):
-        name, judge, _, kind, rubric, version, criterion, *counts = row
+        name, rubric, version, kind, judge, _, criterion, *counts = row
         found.append(VerdictCount(name, judge, kind, f"{rubric}@{version}", criterion, *counts))
     return found
 
