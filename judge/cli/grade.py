@@ -40,7 +40,7 @@ def grade(
     Every required criterion needs a live admission for exactly this judge, rubric, criterion, population and
     role. Without one nothing is graded.
     """
-    from judge.cli.items import read_item_file
+    from calibration.interchange.native.unrecorded import read_items
     from judge.cli.lookups import recorded_rubric
     from judge.cli.stores import now, opened
     from judge.service import GradeRequest, appoint, grade_items
@@ -50,7 +50,7 @@ def grade(
         keys = tuple(criterion or [c.key for c in published.required])
         request = GradeRequest(published, keys, judge, population, role)
         graders = appoint(session=session, request=request, at=now())
-    grades = list(grade_items(request, graders, read_item_file(file)))
+    grades = list(grade_items(request, graders, read_items(file)))
     _print(grades, published.ref, graders, as_json=as_json)
 
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from calibration.interchange.json_values import BadJson, Number, as_text, read_json
 from calibration.interchange.lines import shown
-from calibration.interchange.native.core import By, Import, Imported, ImportOptions, run_import
+from calibration.interchange.native.core import By, Import, Imported, ImportOptions, Tally, run_import
 from calibration.interchange.native.fields import BadField, optional, required
 from calibration.interchange.native.source import NativeFile, Record, open_native
 from calibration.interchange.native.survey import CONSTRUCTED
@@ -49,7 +49,7 @@ def import_items(*, store: Store, source: str, options: ImportOptions, by: By) -
     def work(running: Import) -> None:
         running.constructed = options.origin == CONSTRUCTED
         running.open()
-        reader = _ItemReader(running.file, options, running)
+        reader = ItemReader(running.file, options, running.tally)
 
         def stored(items: Iterator[Item]) -> Added:
             return add_items(
@@ -69,16 +69,16 @@ def import_items(*, store: Store, source: str, options: ImportOptions, by: By) -
         return run_import(store, file, "items", options, by, work)
 
 
-class _ItemReader:
+class ItemReader:
     """Reads records into items; counts what was taken in another form than it stood there."""
 
-    def __init__(self, file: NativeFile, options: ImportOptions, running: Import) -> None:
+    def __init__(self, file: NativeFile, options: ImportOptions, tally: Tally) -> None:
         self.originals: dict[str, bytes] = {}
         """By item id: the content as it came, where no database can hold it so."""
         self._file = file
         self._options = options
-        self._notes = running.tally.notes
-        self._answers = running.tally.answers
+        self._notes = tally.notes
+        self._answers = tally.answers
         self._cluster_met = options.cluster in {None, NO_CLUSTER}
         self._tags_met: set[str] = set()
         self._columns = frozenset(file.columns)
