@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -60,6 +61,7 @@ class Store:
         if self.dialect == "postgresql":
             options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         self._reader = engine.execution_options(**options)
+        self._turn = threading.Lock()
 
     @property
     def dialect(self) -> str:
@@ -80,7 +82,11 @@ class Store:
         Raises:
             StoreError: the database refused or failed; `retryable` where repeating the block may help.
         """
-        with _clear_errors(self.where), Session(self.engine, expire_on_commit=False) as session:
+        with (
+            self._own_turn(),
+            _clear_errors(self.where),
+            Session(self.engine, expire_on_commit=False) as session,
+        ):
             yield session
             session.commit()
 
@@ -93,6 +99,19 @@ class Store:
         """
         with _clear_errors(self.where), Session(self._reader, expire_on_commit=False) as session:
             yield session
+
+    @contextmanager
+    def _own_turn(self) -> Iterator[None]:
+        """Lets the writers of this process queue: SQLite has each ask again and again, and some starve."""
+        if self.dialect != "sqlite":
+            yield
+            return
+        if not self._turn.acquire(timeout=BUSY_SECONDS):
+            raise StoreError(_BUSY.format(where=self.where, said="by this process"), retryable=True)
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     def forget(self) -> None:
         """Empties the write-ahead log of SQLite, so that what was erased is not kept there."""
@@ -249,7 +268,7 @@ _FULL = (
     " safe; free some space and run the same command again"
 )
 _BUSY = (
-    "another process has kept {where} locked for more than 30 s ({said}):"
+    "another writer has kept {where} locked for more than 30 s ({said}):"
     " run the same command again when it has finished"
 )
 _GONE = (

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 import sqlalchemy as sa
 from sqlmodel import Field, Session
@@ -172,10 +173,15 @@ def _criteria(rubric: Rubric) -> list[dict[str, object]]:
 
 
 def _read(row: sa.RowMapping) -> Rubric:
-    rubric = Rubric.model_validate(json.loads(row["content"]))
-    if rubric.digest != row["digest"]:
+    return _parsed(row["content"], row["digest"])
+
+
+@lru_cache(maxsize=32)  # every label and verdict asks for its rubric, which never changes
+def _parsed(content: str, digest: str) -> Rubric:
+    rubric = Rubric.model_validate(json.loads(content))
+    if rubric.digest != digest:
         raise RecordError(
-            f"the stored rubric {row['name']}@{row['version']} is not the one that its digest names: it was"
+            f"the stored rubric {rubric.ref} is not the one that its digest names: it was"
             " changed outside voirdire; run `voirdire db check` and restore a backup"
         )
     return rubric

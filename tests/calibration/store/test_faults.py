@@ -229,15 +229,18 @@ def test_a_lost_connection_is_told_and_the_next_step_works(postgres_store: Store
 
 
 def test_a_locked_file_is_told_after_waiting(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Someone else keeps the write lock: the writer waits, then says so."""
+    """Another process, or a thread of this one, keeps the write lock: the writer waits, then says so."""
     monkeypatch.setattr("calibration.store.database.BUSY_SECONDS", 0.05)
     other = Store(make_engine(database_url(sqlite_store.where)))
     with sqlite_store.write() as session:
         lay_down(session)
-        with pytest.raises(StoreError, match="locked for more than") as locked, other.write() as second:
-            lay_down(second)
-    assert locked.value.retryable
+        for store in (other, sqlite_store):
+            with pytest.raises(StoreError, match="locked for more than") as locked, store.write() as second:
+                lay_down(second)
+            assert locked.value.retryable
     other.close()
+    with sqlite_store.write() as session:
+        lay_down(session)
 
 
 def test_readers_see_one_state_and_cannot_write(store: Store) -> None:
