@@ -40,7 +40,7 @@ def run(
         int, typer.Option(min=1, help="Ask everything so often; the first is the verdict, all show noise.")
     ] = 1,
     concurrency: Annotated[
-        int | None, typer.Option(min=1, help="Calls in flight. Default: 8; 4 for the embedded model.")
+        int | None, typer.Option(min=1, help="Calls in flight. Default: 8, or what the embedded model takes.")
     ] = None,
     max_cost: Annotated[
         float | None,

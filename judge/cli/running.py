@@ -24,7 +24,7 @@ from judge.cli.run_words import plan_object, plan_words, summary_words
 from judge.cli.stores import now, opened
 from judge.recorded import recorded_judge
 from judge.runs import RunOptions, RunPlan, RunSummary, StopKind, plan_run, run_judge
-from judge.runs.connect import connected, default_concurrency, tariff_of
+from judge.runs.connect import connected, tariff_of
 from judge.runs.estimate import estimate
 from rubrics.errors import RecordError
 from rubrics.rubric import Rubric
@@ -101,16 +101,16 @@ def carry_out(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool) -> 
             if as_json:
                 print_json({"dry_run": True, **planned})
             return ExitCode.ADMIT
-        options = RunOptions(
-            concurrency=wanted.concurrency or default_concurrency(plan.judge),
-            max_cost_micros=None if wanted.max_cost is None else round(wanted.max_cost * 1_000_000),
-            tariff=tariff,
-            now=now,
-        )
         gguf = None if wanted.gguf is None else Path(wanted.gguf)
         model = connected(plan.judge, prices=wanted.prices, gguf=gguf, api_key=_api_key())
         bar = run_bar(str(plan.judge.name), done=expected.done, units=plan.units)
         with model as reached, bar as told:
+            options = RunOptions(
+                concurrency=wanted.concurrency or reached.concurrency,
+                max_cost_micros=None if wanted.max_cost is None else round(wanted.max_cost * 1_000_000),
+                tariff=tariff,
+                now=now,
+            )
             summary = run_judge(
                 store,
                 plan,

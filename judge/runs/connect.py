@@ -11,7 +11,7 @@ from random import Random
 from pydantic import SecretStr
 
 from judge.calls import CostSource, Prices
-from judge.local_model import Serving, serve
+from judge.local_model import serve
 from judge.model_client import connect, map_prices, missing_key
 from judge.runs.budget import Tariff
 from judge.runs.run import ClientFactory
@@ -19,7 +19,6 @@ from judge.spec import Endpoint, JudgeSpec, ModelJudge
 from rubrics.errors import DeclarationError
 
 CONCURRENCY = 8
-"""Calls in flight where nobody says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +28,8 @@ class Connection:
     client: ClientFactory | None
     """None for a judge that makes no call."""
     served_at: str | None = None
+    concurrency: int = CONCURRENCY
+    """Calls in flight where nobody says otherwise."""
 
 
 def tariff_of(judge: JudgeSpec, prices: Prices | None = None) -> tuple[Tariff, CostSource]:
@@ -43,12 +44,6 @@ def tariff_of(judge: JudgeSpec, prices: Prices | None = None) -> tuple[Tariff, C
         return Tariff(), CostSource.UNKNOWN
     found = map_prices(judge.model)
     return Tariff(found), CostSource.PRICE_MAP if found else CostSource.UNKNOWN
-
-
-def default_concurrency(judge: JudgeSpec) -> int:
-    """Calls in flight where nobody says otherwise."""
-    embedded = isinstance(judge, ModelJudge) and judge.endpoint is Endpoint.EMBEDDED
-    return Serving().parallel if embedded else CONCURRENCY
 
 
 @contextmanager
@@ -76,7 +71,7 @@ def connected(
         return
     if judge.endpoint is Endpoint.EMBEDDED:
         with serve(judge, gguf) as model:
-            yield Connection(lambda: model.client(rng=Random()), model.api_base)
+            yield Connection(lambda: model.client(rng=Random()), model.api_base, model.parallel)
         return
     if judge.endpoint is Endpoint.PROVIDER and (missing := missing_key(judge.model)):
         raise DeclarationError(
