@@ -214,15 +214,13 @@ def _side(coded: CodedCases, of: Cells, among: Cells, settings: GateSettings) ->
     plain = _cluster_side(coded, of, among, settings)
     if coded.weight is None or not plain.n:
         return plain
-    parts, weights = [], []
     width = len(COLUMNS)
     kept = np.zeros(3 * width, dtype=bool)
     kept[[r * width + o for r, o in among]] = True
-    for stratum in np.unique(coded.stratum):
-        part = coded.where(coded.stratum == stratum)
-        if part.weight is not None:
-            weights.append(float(part.weight[kept[part.reference * width + part.outcome]].sum()))
-            parts.append(_cluster_side(part, of, among, settings))
+    counted = np.where(kept[coded.reference * width + coded.outcome], coded.weight, 0.0)
+    strata_here = [coded.stratum == stratum for stratum in np.unique(coded.stratum)]
+    weights = [float(counted[mask].sum()) for mask in strata_here]
+    parts = [_cluster_side(coded.where(mask), of, among, settings) for mask in strata_here]
     strata = [
         Stratum(share, part.x * (part.n_effective / part.n) if part.n else 0.0, part.n_effective)
         for share, part in zip(normalise(weights), parts, strict=True)
