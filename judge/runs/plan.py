@@ -119,7 +119,7 @@ def plan_run(
     """
     if isinstance(judge, ExternalJudge):
         raise DeclarationError(
-            f"judge {judge.name!r} runs elsewhere; import what it said: `voirdire verdicts import FILE`"
+            f"judge {str(judge.name)!r} runs elsewhere; import what it said: `voirdire verdicts import FILE`"
         )
     get_judge(session=session, judge=judge.digest)
     chosen = _criteria(judge, rubric, criteria)
@@ -158,20 +158,18 @@ def _criteria(judge: JudgeSpec, rubric: Rubric, wanted: Sequence[str]) -> tuple[
     able = tuple(criterion for criterion in rubric.criteria if _can_answer(judge, criterion))
     for key, criterion in named.items():
         if criterion not in able:
-            has = (
-                f"pass or fail criterion {judge.criterion!r}"
-                if isinstance(judge, RuleJudge)
-                else "pass or fail"
-            )
+            only = "pass or fail criteria"
+            if isinstance(judge, RuleJudge):
+                only = f"the pass or fail criterion {judge.criterion!r}"
             raise DeclarationError(
-                f"judge {judge.name!r} answers only {has}, not {key!r} on its {criterion.scale.kind} scale; "
-                "leave that criterion to another judge"
+                f"judge {str(judge.name)!r} answers only {only}, not {key!r} on its {criterion.scale.kind} "
+                "scale; leave that criterion to another judge"
             )
     chosen = tuple(criterion for criterion in able if not named or criterion.key in named)
     if not chosen:
         keys = ", ".join(criterion.key for criterion in rubric.criteria)
         raise DeclarationError(
-            f"judge {judge.name!r} can answer no criterion of {rubric.ref}, which has: {keys}"
+            f"judge {str(judge.name)!r} can answer no criterion of {rubric.ref}, which has: {keys}"
         )
     return chosen
 
@@ -188,7 +186,8 @@ def _check_repeats(judge: JudgeSpec, repeats: int) -> None:
         raise DeclarationError(f"{repeats} repeats were asked for; give 1 or more")
     if repeats > 1 and not isinstance(judge, ModelJudge):
         raise DeclarationError(
-            f"judge {judge.name!r} gives the same verdict every time; leave out --repeats, it is for models"
+            f"judge {str(judge.name)!r} gives the same verdict every time; leave out --repeats, "
+            "it is for models"
         )
 
 
@@ -239,8 +238,8 @@ def _references(
         ).by_item
         if not found:
             raise RecordError(
-                f"the baseline {judge.name!r} learns from reference labels and {criterion.key!r} has none on "
-                "these items; run `voirdire labels import` first, or leave the criterion out with --criterion"
+                f"the baseline {str(judge.name)!r} learns from reference labels and {criterion.key!r} has none "
+                "on these items; run `voirdire labels import` first, or leave the criterion out with --criterion"
             )
         references[criterion.key] = {item_id: each.label for item_id, each in found.items()}
         labels[criterion.key] = digest({item_id: each.inputs for item_id, each in found.items()})
