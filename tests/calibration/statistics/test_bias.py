@@ -142,6 +142,10 @@ def test_rates_by_length_edges() -> None:
     tail = rates_by_length([LengthRow(False, 6, 3, 0), LengthRow(False, 7, 0, 0)], confidence=0.9)
     assert [(part.shortest, part.far.n) for part in tail] == [(6, 3), (7, 0)]
     assert tail[0].far == rate(3, 3, confidence=0.9)
+    passes = rates_by_length([LengthRow(True, 6, 3, 1)], confidence=0.9)
+    assert passes[0].non_acceptance_among_pass == rate(1, 4, confidence=0.9)
+    single = rates_by_length([LengthRow(False, length, 1, 0) for length in (6, 7, 8)])
+    assert [part.longest for part in single] == [6, 7, 8]
     for row, message in (
         (LengthRow(False, math.inf, 1, 1), "log2_length is inf"),
         (LengthRow(False, 6, -1, 1), "accepted is -1"),
@@ -217,7 +221,11 @@ def test_probe() -> None:
     assert found.flipped == rate(15, 100)
     assert found.difference == newcombe_paired(table)
     assert found.p_value == pytest.approx(mcnemar_exact(3, 12))
-    assert probe_effect(table, z=1.0).flipped == rate(15, 100, z=1.0)
+    by_z, by_level = probe_effect(table, z=1.0), probe_effect(table, confidence=0.8)
+    assert by_z.flipped == rate(15, 100, z=1.0)
+    assert by_z.difference == newcombe_paired(table, z=1.0)
+    assert by_level.flipped == rate(15, 100, confidence=0.8)
+    assert by_level.difference == newcombe_paired(table, confidence=0.8)
     empty = probe_effect(PairedTable(0, 0, 0, 0))
     assert isinstance(empty.flipped.estimate, Undefined)
     assert isinstance(empty.difference, Undefined)

@@ -158,7 +158,9 @@ def test_which_estimator(errors: JudgeErrors, random: bool, method: CorrectionMe
     """Random labels and 30 of each: PPI++; oversampled: Rogan-Gladen; a weak judge adds nothing."""
     found = choose_correction(errors, labels_are_random_sample=random)
     if method is None:
-        assert isinstance(found, Undefined)
+        assert found == Undefined(
+            "the judge is too weak to correct for, and the labels are no random sample of deployment"
+        )
     else:
         assert found is method
 
@@ -186,7 +188,11 @@ def test_allocation_edges() -> None:
     assert allocate_labels(10, pass_rate=0.7, far=0.2, frr=0) == LabelAllocation(9, 1)
     assert allocate_labels(10, pass_rate=0.7, far=0, frr=0.1) == LabelAllocation(1, 9)
     assert allocate_labels(2, pass_rate=0.7, far=0.1, frr=0.1) == LabelAllocation(1, 1)
-    assert isinstance(allocate_labels(10, pass_rate=0.7, far=0, frr=1), Undefined)
+    flat = allocate_labels(10, pass_rate=0.7, far=0, frr=1)
+    assert flat == Undefined("neither side has any variance: every split is as good")
+    assert allocate_labels(10, pass_rate=0.5, far=0.1, frr=0.1) == LabelAllocation(5, 5)
+    with pytest.raises(ValueError, match=r"^budget is -1; a count"):
+        allocate_labels(-1, pass_rate=0.5, far=0.1, frr=0.1)
     with pytest.raises(ValueError, match="budget is 1; give at least 2 labels"):
         allocate_labels(1, pass_rate=0.7, far=0.1, frr=0.1)
     for name in ("pass_rate", "far", "frr"):

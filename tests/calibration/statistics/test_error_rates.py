@@ -123,9 +123,11 @@ def test_resolution_bounds() -> None:
     found = resolution_bounds(34, 10, 6)
     assert (found.low, found.high) == (0.68, 0.8)
     assert isinstance(resolution_bounds(0, 0, 0).low, Undefined)
-    for bad in ((-1, 0, 0), (0, -1, 0), (0, 0, -1)):
-        with pytest.raises(ValueError, match="is -1; a count"):
-            resolution_bounds(*bad)
+    for place, name in enumerate(("accepted", "failed", "unresolved")):
+        counts = [0, 0, 0]
+        counts[place] = -1
+        with pytest.raises(ValueError, match=f"^{name} is -1; a count"):
+            resolution_bounds(*counts)
 
 
 @given(st.integers(1, 20), st.integers(1, 20), st.integers(1, 20), st.integers(1, 20))
@@ -254,6 +256,8 @@ def test_severity_levels_have_their_own_limits() -> None:
         "severe": GroupStatus.UNDECIDED,
     }
     assert {g.group: g.limit for g in found} == {"minor": 0.1, "severe": 0.02}
+    for n, status in ((20, GroupStatus.UNDECIDED), (19, GroupStatus.NOT_ASSESSED)):
+        assert far_by_group([["a"]] * n, [False] * n, limits=0.1, z=1.96)[0].status is status
     short = far_by_group(levels, [False] * 120, limits=0.1, z=1.96, min_failures=61)
     assert {g.status for g in short} == {GroupStatus.NOT_ASSESSED}
 

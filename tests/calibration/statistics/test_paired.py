@@ -165,7 +165,9 @@ def test_pairing_gain_by_hand() -> None:
 @pytest.mark.parametrize("cells", [(5, 0, 0, 5), (0, 0, 5, 0), (0, 5, 0, 0), (5, 0, 0, 0)])
 def test_pairing_gain_without_variance(cells: tuple[int, int, int, int]) -> None:
     """Where nothing differs, or everything the same way, the ratio is 0/0 or x/0."""
-    assert isinstance(pairing_gain(PairedTable(*cells)), Undefined)
+    assert pairing_gain(PairedTable(*cells)) == Undefined(
+        "no pair differs, or every pair differs the same way: a variance is 0"
+    )
 
 
 @pytest.mark.parametrize(
@@ -194,13 +196,13 @@ def test_noninferiority_arguments() -> None:
 
 def test_unresolved_pairs_are_kept_and_bounded() -> None:
     """Unresolved counts as not accepted; the extremes resolve each side its own way."""
-    baseline = [True, True, None, False, None]
-    candidate = [True, None, True, None, None]
+    baseline = [True, True, None, False, None, False, True]
+    candidate = [True, None, True, None, None, False, True]
     found = paired_outcomes(baseline, candidate)
-    # as not accepted: TT, TF, FT, FF, FF
-    assert found.table == PairedTable(1, 1, 1, 2)
-    # lowest: candidates T F T F F, baselines T T T F T; highest: all candidates, baselines T T F F F
-    assert (found.lowest, found.highest) == pytest.approx((-0.4, 0.6))
+    # as not accepted: TT, TF, FT, FF, FF, FF, TT
+    assert found.table == PairedTable(2, 1, 1, 3)
+    # lowest: 3 candidates and 5 baselines; highest: 6 candidates and 3 baselines
+    assert (found.lowest, found.highest) == pytest.approx((-2 / 7, 3 / 7))
     assert found.unresolved_pairs == 4
     assert isinstance(paired_outcomes([], []).lowest, Undefined)
     with pytest.raises(ValueError, match="1 baseline and 2 candidate outcomes"):

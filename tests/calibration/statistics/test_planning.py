@@ -311,6 +311,9 @@ def test_pairs_for_noninferiority_bad_plans() -> None:
         with pytest.raises(ValueError, match=message):
             size(**{name: value})
     assert size(gain=0.2, discordant=0.2) >= 1
+    assert size(discordant=0.0) == 1
+    # 2² · 0.04 / 0.02² = 400 exactly, power .5 adds nothing
+    assert size(discordant=0.04, power=0.5, z=2.0) == 400
     # (1.96 + 0.8416)² (0.2 - 0.0001) / 0.01² = 15,690.3
     assert size(gain=-0.01) == 15691
 

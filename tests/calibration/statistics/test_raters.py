@@ -287,9 +287,8 @@ def test_error_correlation() -> None:
     assert error_correlation(both=10, only_a=0, only_b=0, neither=70) == pytest.approx(1)
     for cells in ((0, 0, 5, 5), (5, 5, 0, 0), (0, 5, 0, 5), (5, 0, 5, 0)):
         both, only_a, only_b, neither = cells
-        assert isinstance(
-            error_correlation(both=both, only_a=only_a, only_b=only_b, neither=neither), Undefined
-        )
+        found = error_correlation(both=both, only_a=only_a, only_b=only_b, neither=neither)
+        assert found == Undefined("one of the two accepted none, or all, of the failures: no correlation")
     for name in ("both", "only_a", "only_b", "neither"):
         with pytest.raises(ValueError, match=f"{name} is -1"):
             error_correlation(**{"both": 1, "only_a": 1, "only_b": 1, "neither": 1, name: -1})

@@ -61,9 +61,16 @@ def test_repeat_power() -> None:
     assert (sure.all_pass, sure.any_pass, sure.failure_cut) == (1, 1, 0)
     never = repeat_power(0, 3)
     assert (never.all_pass, never.any_pass) == (0, 0)
+    once = repeat_power(0.3, 1)
+    assert (once.all_pass, once.any_pass, once.required_p) == pytest.approx((0.3, 0.3, 0.9))
     tiny = repeat_power(1e-12, 1000)
     assert tiny.any_pass == pytest.approx(1e-9, rel=1e-6)
-    for p, k, target, message in ((2, 1, 0.9, "p is 2"), (0.5, 0, 0.9, "k is 0"), (0.5, 1, 1, "target is 1")):
+    for p, k, target, message in (
+        (2, 1, 0.9, "p is 2"),
+        (0.5, 0, 0.9, "k is 0"),
+        (0.5, -1, 0.9, "^k is -1"),
+        (0.5, 1, 1, "target is 1"),
+    ):
         with pytest.raises(ValueError, match=message):
             repeat_power(p, k, target=target)
 
@@ -74,6 +81,11 @@ def test_mixture() -> None:
     assert not isinstance(found, Undefined)
     assert (found.same_task, found.new_tasks) == pytest.approx((0.53, 0.49))
     assert mixture_consistency([], 2) == Undefined("no task")
+    once = mixture_consistency([0.5, 0.9], 1)
+    assert not isinstance(once, Undefined)
+    assert (once.same_task, once.new_tasks) == pytest.approx((0.7, 0.7))
+    with pytest.raises(ValueError, match=r"^k is -1"):
+        mixture_consistency([0.5], -1)
     with pytest.raises(ValueError, match="a task's success is 2"):
         mixture_consistency([2], 1)
     with pytest.raises(ValueError, match="k is 0"):
@@ -134,7 +146,8 @@ def test_design_error() -> None:
     for arguments, message in (
         ({"tasks": 0, "runs": 1}, "tasks is 0 and runs is 1"),
         ({"tasks": 1, "runs": 0}, "tasks is 1 and runs is 0"),
-        ({"tasks": -1, "runs": 1}, "tasks is -1"),
+        ({"tasks": -1, "runs": 1}, "^tasks is -1"),
+        ({"tasks": 1, "runs": -1}, "^runs is -1"),
     ):
         with pytest.raises(ValueError, match=message):
             design_error(between=0.1, within=0.1, **arguments)
