@@ -89,7 +89,7 @@ class GateSetting:
             raise ValueError("strata have distinct names, and clusters inside strata are not simulated")
         if min(self._units) < self.looks:
             raise ValueError(
-                f"looks is {self.looks!r}, more than there are failures, clusters or failures of a stratum: give fewer"
+                f"looks is {self.looks!r}, more than there are failures or clusters to see: give fewer looks"
             )
 
     @property

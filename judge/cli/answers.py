@@ -56,13 +56,17 @@ def print_answer(answer: Answer, *, as_json: bool) -> None:
 
 
 def table_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The table as lines: the first column to the left, the rest to the right; no head where it is empty."""
+    """The table as lines: the first column to the left, the rest to the right; no head where it is empty.
+
+    A row of which only the first cell says something is a heading, as long as it likes.
+    """
     every = [list(head), *map(list, rows)] if any(head) else [list(row) for row in rows]
-    widths = [max(len(row[column]) for row in every) for column in range(len(every[0]))]
+    cells = [row for row in every if any(row[1:])]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(every[0]))]
     for row in every:
-        cells = [row[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        yield "  ".join(cells).rstrip()
+        first = row[0].ljust(widths[0])
+        rest = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+        yield "  ".join((first, *rest)).rstrip()
 
 
 @contextmanager

@@ -91,8 +91,8 @@ def _words(question: LooksQuestion, found: tuple[LooksPlan, ...]) -> tuple[str, 
     _, shared, unshared = found
     return (
         f"{counted(question.looks, 'look')} at up to {failures:,} failing answers: policies let the looks "
-        f"share the error, so each is at {percent(shared.confidence, 2)}, and a judge that accepts none needs "
-        f"{shared.clean} failing answers where one look needs {single.clean}.",
+        f"share the error, so each is at {percent(shared.confidence, 2)}, and a judge that accepts none "
+        f"needs {shared.clean} failing answers where one look needs {single.clean}.",
         f"Looking {question.looks} times without sharing admits a judge at the limit in "
         f"{chance(unshared.wrongly)} of calibrations, one look in {chance(single.wrongly)}; sharing keeps it "
         f"at {chance(shared.wrongly)}.",

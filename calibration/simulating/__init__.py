@@ -1,0 +1,1 @@
+"""Planted judges with known errors, put through the shipped report and decision."""
