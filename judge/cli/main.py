@@ -36,6 +36,8 @@ COMMANDS: Final[dict[str, Entry]] = {
     "rubric": Entry("judge.cli.rubric", "Publish, list, show and compare rubrics."),
     "items": Entry("judge.cli.items", "Import, list and show items."),
     "labels": Entry("judge.cli.labels", "Import, export and list labels."),
+    "plan": Entry("judge.cli.plan", "Plan how much evidence is needed, or which limit is implied."),
+    "simulate": Entry("judge.cli.simulate", "Simulate the gate, or voirdire itself on planted judges."),
     "set": Entry("judge.cli.sets", "Draw, freeze and show calibration sets."),
     "judge": Entry("judge.cli.judge", "Declare, list, show and run judges."),
     "verdicts": Entry("judge.cli.verdicts", "Import, export and list verdicts."),
