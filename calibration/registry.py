@@ -13,8 +13,10 @@ from typing import Any
 
 from sqlmodel import Session
 
-from calibration.evidence import AdmissionDecision, AdmissionOutcome, CalibrationReport
+from calibration.evidence import AdmissionDecision, AdmissionOutcome, CalibrationReport, PolicyItem
 from calibration.policy import AdmissionPolicy
+from calibration.rendering.items import limit_words
+from calibration.rendering.vocabulary import name_words
 from calibration.store.decisions import DecisionScope, StoredDecision, add_decision, current_decision
 from rubrics.digest import short
 from rubrics.errors import AdmissionExpired, DeclarationError, JudgeNotAdmitted, RecordError
@@ -191,11 +193,19 @@ def missing_of(decision: StoredDecision) -> tuple[str, ...]:
     items = [item for item in recorded.items if item.status in {"fail", "insufficient"}]
     needed = recorded.more_failures_needed
     missing = [
-        f"{item.name} is {item.status.value} (value {item.value}, limit {item.limit})" for item in items
+        f"{item.name} is {item.status.value} ({name_words(item.name)}{_found(item)}; asked: {limit_words(item)})"
+        for item in items
     ]
     if any(item.name == "far" and item.status == "insufficient" for item in items) and needed.clean:
         missing.append(f"{needed.clean} more reference failures, all rejected")
     return tuple(missing)
+
+
+def _found(item: PolicyItem) -> str:
+    """The number that was compared, to three digits; empty where nothing could be compared."""
+    if item.value is None:
+        return ""
+    return f", found {item.value:.3g}" if isinstance(item.value, float) else f", found {item.value}"
 
 
 def expiring(

@@ -102,6 +102,8 @@ def show(error: Exception, argv: Sequence[str], *, as_json: bool) -> None:
         print_diagnosis(diagnosis, argv=argv, to_stderr=True)
     else:
         tell(f"voirdire: {sentence(error)}")
+        for line in error.missing if isinstance(error, JudgeNotAdmitted) else ():
+            tell(f"  missing: {line}")
         for way in ways_out(error, argv):
             tell(f"  try: {way}", wrapped=False)
     if as_json:

@@ -14,6 +14,7 @@ from calibration.rendering.vocabulary import OUTCOME_WORDS
 from judge.demo.files import DemoFiles
 from judge.demo.run import DemoResult, Grading
 from rubrics.digest import short
+from rubrics.errors import JudgeNotAdmitted
 
 STAMP = "(constructed)"
 """Stands in every line that states a decision or a grade."""
@@ -71,7 +72,8 @@ def graded(found: DemoResult) -> list[str]:
 def _graded(grading: Grading, kept: int) -> str:
     asked = f"{STAMP}: {counted(kept, 'new answer')} on {grading.criterion}"
     if grading.refused is not None:
-        return f"Refused {asked}, exit 4: {grading.refused}."
+        missing = grading.refused.missing if isinstance(grading.refused, JudgeNotAdmitted) else ()
+        return f"Refused {asked}, exit 4: {grading.refused}. Missing: {'; '.join(missing) or 'nothing else'}."
     words = Counter(grade.overall.value for grade in grading.grades)
     told = ", ".join(f"{n} {word}" for word, n in words.most_common())
     judges = listed(sorted({criterion.judge for grade in grading.grades for criterion in grade.criteria}))

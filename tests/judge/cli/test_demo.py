@@ -108,6 +108,7 @@ def test_the_commands_that_it_prints_do_what_it_says(shown: Shown) -> None:
     assert printed[1][1].endswith("# exit 4")
     assert refused.exit_code == 4
     assert "no judge is admitted for refund-policy@1 'resolves_request'" in refused.stderr
+    assert "missing: a decision for refund-policy@1, resolves_request" in refused.stderr
 
 
 def test_every_required_criterion_at_once_is_refused(shown: Shown) -> None:
