@@ -192,20 +192,17 @@ def missing_of(decision: StoredDecision) -> tuple[str, ...]:
     recorded = AdmissionDecision.model_validate(decision.content["decision"])
     items = [item for item in recorded.items if item.status in {"fail", "insufficient"}]
     needed = recorded.more_failures_needed
-    missing = [
-        f"{item.name} is {item.status.value} ({name_words(item.name)}{_found(item)}; asked: {limit_words(item)})"
-        for item in items
-    ]
+    missing = [_unmet(item) for item in items]
     if any(item.name == "far" and item.status == "insufficient" for item in items) and needed.clean:
         missing.append(f"{needed.clean} more reference failures, all rejected")
     return tuple(missing)
 
 
-def _found(item: PolicyItem) -> str:
-    """The number that was compared, to three digits; empty where nothing could be compared."""
-    if item.value is None:
-        return ""
-    return f", found {item.value:.3g}" if isinstance(item.value, float) else f", found {item.value}"
+def _unmet(item: PolicyItem) -> str:
+    """A broken or unmet item: by name and in words, the number that was compared to three digits."""
+    value = f"{item.value:.3g}" if isinstance(item.value, float) else item.value
+    found = "" if value is None else f", found {value}"
+    return f"{item.name} is {item.status.value} ({name_words(item.name)}{found}; asked: {limit_words(item)})"
 
 
 def expiring(
