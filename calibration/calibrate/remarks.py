@@ -16,7 +16,7 @@ def warnings_of(
     """The remarks on one judge's verdicts and the references; empty where nothing is unusual."""
     warnings = []
     if judge.kind == "external":
-        warnings.append(f"{judge.name} is external, unverified: only its verdicts are known")
+        warnings.append("external, unverified: of an imported judge only its verdicts are known")
     if judged.earlier_runs:
         warnings.append(f"{judged.earlier_runs} earlier runs of this judge are left out; the newest counts")
     if references.conflicting:
