@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import pairwise
 
 from calibration.rendering.html import _content_policy, _environment, _stylesheet, _time
-from calibration.rendering.numbers import limit_text, percent, plain
-from calibration.rendering.strip import Scale, Tick, fitting_scale
+from calibration.rendering.numbers import NNBSP, limit_text, percent, plain
+from calibration.rendering.strip import Scale, Tick
 from calibration.rendering.text import visible
 
 DASHES = ("none", "10 5", "2 4", "12 4 2 4", "6 2", "1 6")
 """Lines are told apart by their dashes, never by colour alone."""
 MOST_CURVES = len(DASHES)
+_STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +30,13 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
-    """A piece of a line; places are shares of the width and height in [0, 1], from the top left."""
-
-    x1: float
-    y1: float
-    x2: float
-    y2: float
-
-
-@dataclass(frozen=True, slots=True)
 class Line:
     """A curve as it is drawn."""
 
     name: str
     dash: str
-    segments: tuple[Segment, ...]
+    path: str
+    """SVG path on a square of 1,000 units, from the top left."""
     words: str
     """The same for who cannot see it."""
 
@@ -73,20 +65,20 @@ def render_gate(
     """
     if not 0 < len(curves) <= MOST_CURVES:
         raise ValueError(f"{len(curves)} curves; the picture tells 1 to {MOST_CURVES} apart")
-    scale = fitting_scale([far for curve in curves for far, _ in curve.places], limit)
+    scale = _scale([far for curve in curves for far, _ in curve.places], limit)
     head, *rest = sentences
     return _environment().get_template("gate.html").render(
         css=_stylesheet(),
         policy_for_content=_content_policy(),
-        headline=visible(head),
-        sentences=[visible(text) for text in rest],
-        notes=[visible(text) for text in notes],
+        headline=_set(head),
+        sentences=[_set(text) for text in rest],
+        notes=[_set(text) for text in notes],
         scale=scale,
-        levels=tuple(Tick(1 - level / 4, percent(plain(25 * level))) for level in range(5)),
+        levels=tuple(Tick(1 - level / 4, percent(plain(25 * level))) for level in range(1, 5)),
         lines=tuple(_line(curve, dash, scale) for curve, dash in zip(curves, DASHES, strict=False)),
         names=[visible(curve.name) for curve in curves],
         rows=[
-            (limit_text(far), far == limit, [curve.cells[number] for curve in curves])
+            (limit_text(far), far == limit, [_set(curve.cells[number]) for curve in curves])
             for number, far in enumerate(true_fars)
         ],
         limit=limit_text(limit),
@@ -94,12 +86,23 @@ def render_gate(
     )  # fmt: skip
 
 
+def _set(text: str) -> str:
+    """Text for the page: nothing unseen in it, and no percent sign at the beginning of a line."""
+    return visible(text).replace(" %", f"{NNBSP}%")
+
+
+def _scale(places: Sequence[float], limit: float) -> Scale:
+    """From 0 to the largest FAR, the limit well inside, in at most six steps."""
+    wanted = min(1.0, max(*places, 1.2 * limit))
+    step = next(step for step in _STEPS if wanted <= 6 * step + 1e-9)
+    return Scale(min(1.0, math.ceil(wanted / step - 1e-9) * step), step, limit)
+
+
 def _line(curve: Curve, dash: str, scale: Scale) -> Line:
-    """The segments between neighbouring points; what lies beyond the scale is cut."""
-    drawn = [(scale.place(far), 1 - chance) for far, chance in curve.places if far <= scale.top + 1e-9]
+    points = (f"{1000 * scale.place(far):.1f} {1000 * (1 - chance):.1f}" for far, chance in curve.places)
     return Line(
         name=visible(curve.name),
         dash=dash,
-        segments=tuple(Segment(*one, *two) for one, two in pairwise(drawn)),
+        path="M" + "L".join(points),
         words=f"{visible(curve.name)}: admitted " + ", ".join(curve.cells),
     )

@@ -129,8 +129,9 @@ def _words(found: GateFound) -> tuple[str, ...]:
         f"{chance_text(curve[at])} with {_name(setting)}"
         for setting, curve in zip(question.settings, found.curves, strict=True)
     ]
+    parts[0] = parts[0].replace(" with ", " of the time with ", 1)
     told = (
-        f"A judge at the limit of {percent(question.first.limit)} is admitted in {listed(parts)}"
+        f"A judge at the limit of {percent(question.first.limit)} is admitted {listed(parts)}"
         f"{_design_words(question.first)}."
     )
     below = [number for number, far in enumerate(question.true_fars) if 0 < far < question.first.limit]
@@ -138,7 +139,10 @@ def _words(found: GateFound) -> tuple[str, ...]:
         return (told,)
     good = below[0]
     others = [chance_text(curve[good]) for curve in found.curves]
-    return told, f"One that accepts {percent(question.true_fars[good])} is admitted in {listed(others)}."
+    return (
+        told,
+        f"One that accepts {percent(question.true_fars[good])} is admitted {listed(others)} of the time.",
+    )
 
 
 def _design_words(setting: GateSetting) -> str:
