@@ -88,7 +88,7 @@ def calibrate(
             evidence=evidence,
             rubric=published,
             criterion=criterion,
-            judges=judges_of(session, judge, evidence, published),
+            judges=judges_of(session, judge, evidence, published, criterion),
             policy=chosen,
             actor=who,
             rule=reference,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -67,9 +68,9 @@ def evidence_of(
 
 
 def judges_of(
-    session: Session, names: list[str], evidence: EvidenceSet, rubric: Rubric
+    session: Session, names: list[str], evidence: EvidenceSet, rubric: Rubric, criterion: str
 ) -> tuple[StoredJudge, ...]:
-    """The judges that are named, or with `all` every one with a run on the dataset under the rubric.
+    """The judges that are named, or with `all` every one that answered, or was asked, under the criterion.
 
     Baselines are never candidates: `all` leaves them out, they stand beside the others.
     """
@@ -77,24 +78,39 @@ def judges_of(
 
     if ALL not in names:
         return tuple(get_judge(session=session, judge=name) for name in names)
-    ran = {
+    asked = {  # a judge whose every call failed has no verdict and is not left out
         run.judge_digest
-        for run in list_runs(session=session, dataset=evidence.dataset)
-        if run.rubric_digest == rubric.digest
+        for run in list_runs(session=session, dataset=evidence.dataset, rubric_digest=rubric.digest)
+        if criterion in json.loads(run.plan).get("criteria", ())
     }
     found = tuple(
         judge
         for judge in list_judges(session=session)
-        if judge.digest in ran
-        and judge.kind != BASELINE
+        if judge.kind != BASELINE
         and evidence.screened_by not in {judge.name, judge.digest}
+        and (judge.digest in asked or _has_verdict(session, judge, evidence, rubric, criterion))
     )
     if not found:
         raise RecordError(
-            f"no judge has a verdict on {evidence.called} under {rubric.ref}; "
+            f"no judge has a verdict on {evidence.called} under {rubric.ref} {criterion!r}; "
             "run `voirdire judge run` or `voirdire verdicts import`"
         )
     return found
+
+
+def _has_verdict(
+    session: Session, judge: StoredJudge, evidence: EvidenceSet, rubric: Rubric, criterion: str
+) -> bool:
+    from calibration.store.verdicts import iter_verdicts
+
+    verdicts = iter_verdicts(
+        session=session,
+        scope=evidence.scope,
+        criterion=criterion,
+        judge_digest=judge.digest,
+        rubric_digest=rubric.digest,
+    )
+    return next(verdicts, None) is not None
 
 
 def recorded_policy(

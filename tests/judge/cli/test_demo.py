@@ -119,6 +119,17 @@ def test_every_required_criterion_at_once_is_refused(shown: Shown) -> None:
     assert json.loads(found.stdout)["error"] == "judge_not_admitted"
 
 
+def test_all_judges_are_those_that_answer_the_criterion(shown: Shown) -> None:
+    """Neither a baseline nor a rule judge of the other criterion is a candidate."""
+    store = str(shown.out / "voirdire.db")
+    asked = ("--db", store, "calibrate", "--judge", "all", "--json")
+    terms = run(*asked, "--criterion", "states_terms", "--set", "states_terms")
+    assert [report["judge"] for report in json.loads(terms.stdout)["reports"]] == ["refund-terms-by-rule"]
+    request = run(*asked, "--criterion", "resolves_request", "--set", "resolves_request")
+    assert request.exit_code == 3
+    assert "no judge has a verdict on set resolves_request@1" in request.stderr
+
+
 def test_the_last_line_is_the_command_for_ones_own_file(shown: Shown) -> None:
     """After the columns that such a file needs."""
     assert shown.lines[-2:] == ["  voirdire check yours.csv --far-limit 0.10", ""]
