@@ -140,12 +140,10 @@ def _gate_text(item: PolicyItem) -> str:
 
 def _rate_found(item: PolicyItem) -> str:
     x, n = item.x or 0, item.n or 0
-    if not n:
-        return f"{x}/{n}"
     if item.comparison.startswith("point_") and isinstance(item.value, int | float):
         x = round(item.value * n)  # the count that was compared, whichever case it came from
-    if item.lower is None or item.upper is None:
-        return f"{whole(x)}/{whole(n)} {percent(share(x, n, 0))}"
+    if not n or item.lower is None or item.upper is None:
+        return count_and_share(x, n)
     limit = float(item.limit) if isinstance(item.limit, int | float) else None
     return rate_text(x, n, lower=item.lower, upper=item.upper, limit=limit).text
 

@@ -1,0 +1,57 @@
+"""Policy items in words, where nothing or little was found."""
+
+from __future__ import annotations
+
+import pytest
+
+from calibration.evidence import Examination, PolicyItem
+from calibration.policy import shipped_policy
+from calibration.rendering.items import found_text, limit_words
+from calibration.rendering.numbers import NNBSP
+from tests.calibration.rendering.examples import Evidence, examine
+
+
+@pytest.fixture(scope="module")
+def no_good_answer() -> Examination:
+    """0 of 50 failing answers accepted and no good answer, under the acceptance policy."""
+    return examine(Evidence(fail=50, good=0), policy=shipped_policy("acceptance"))
+
+
+def item_of(shown: Examination, name: str) -> PolicyItem:
+    """The item of this name."""
+    assert shown.decision is not None
+    return next(item for item in shown.decision.items if item.name == name)
+
+
+def words(text: str) -> str:
+    """The text with plain spaces."""
+    return text.replace(NNBSP, " ")
+
+
+def test_rate_without_a_denominator_shows_its_counts_alone(no_good_answer: Examination) -> None:
+    """0/0 is no 0 %: where no good answer is, the share of them not accepted has no percentage."""
+    item = item_of(no_good_answer, "non_acceptance_among_pass")
+    assert found_text(item, no_good_answer.report) == "0/0"
+    assert words(limit_words(item)) == "upper end ≤ 20 %"
+
+
+def test_rate_without_an_interval_shows_the_count_that_was_compared(no_good_answer: Examination) -> None:
+    """A record that kept only the point still shows count and share, without brackets."""
+    item = item_of(no_good_answer, "coverage")
+    assert words(found_text(item, no_good_answer.report)) == "50/50 100 % [89.7, 100]"
+    kept = item.model_copy(update={"value": 0.9, "lower": None, "upper": None})
+    assert words(found_text(kept, no_good_answer.report)) == "45/50 90 %"
+
+
+def test_share_of_an_item_without_words_of_its_own_is_a_percentage(no_good_answer: Examination) -> None:
+    """A share that only a later version knows reads as a percentage, with the limit on it."""
+    update = {"name": "later_share", "value": 0.125, "limit": 0.2}
+    item = item_of(no_good_answer, "unresolved_reference").model_copy(update=update)
+    assert words(found_text(item, no_good_answer.report)) == "12.5 %"
+    assert words(limit_words(item)) == "≤ 20 %"
+
+
+def test_item_without_a_limit_is_only_stated(no_good_answer: Examination) -> None:
+    """Where a policy names no number nothing is asked, and no number is made up."""
+    item = item_of(no_good_answer, "coverage").model_copy(update={"limit": None})
+    assert limit_words(item) == "stated"
