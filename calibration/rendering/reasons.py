@@ -12,6 +12,7 @@ from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.sentences import MANY, more_failures
 from calibration.rendering.text import capital, counted, listed, named, number_word, sentence, visible
 from calibration.rendering.vocabulary import OUTCOME_WORDS, name_words
+from calibration.statistics.gates import shrink
 from calibration.statistics.normal import z_value
 from calibration.statistics.proportions import GateResult, max_accepted, score_gate, wilson_interval
 from calibration.values import Undefined
@@ -138,10 +139,8 @@ def changed_by(reading: Reading) -> list[str]:
 
 def _flip(reading: Reading) -> str:
     """The fewest further accepted failures that end an admission."""
-    gate, limit = reading.report.far_gate, reading.limit
-    if limit is None or not gate.n:
-        return "Further accepted failures."
-    more, reach = _to_flip(reading, limit)
+    gate = reading.report.far_gate
+    more, reach = _to_flip(reading)
     about = "about " if reading.clustered else ""
     count = f"{whole(gate.x + more)}/{whole(gate.n + more)}"
     noun = "more accepted failure" if more == 1 else "more accepted failures"
@@ -150,11 +149,11 @@ def _flip(reading: Reading) -> str:
     return capital(said)
 
 
-def _to_flip(reading: Reading, limit: float) -> tuple[int, str]:
+def _to_flip(reading: Reading) -> tuple[int, str]:
     """How many further accepted failures the gate does not bear, and how far its interval then reaches."""
-    gate = reading.report.far_gate
+    gate, limit = reading.report.far_gate, reading.limit or 0.0  # whoever is admitted holds a limit
     z = z_value(gate.confidence, sided=gate.sided)
-    kept = gate.n_effective / gate.n
+    kept = shrink(gate.n_effective, gate.n)
 
     def bears(more: int) -> bool:
         x, n = (gate.x + more) * kept, (gate.n + more) * kept
@@ -200,11 +199,11 @@ def _rejected_change(reading: Reading) -> list[str]:
 def _insufficient_change(reading: Reading) -> list[str]:
     said = []
     table, binding = reading.report.table, reading.binding
-    if binding is not None and binding.kind is ItemKind.FAR:
+    if binding is None or binding.kind is ItemKind.FAR:
         missing = table.fail.open
         alone = f"The {counted(missing, 'missing verdict')} on failing answers: they alone may decide it."
         said.append(alone if missing else sentence(more_failures(reading)))
-    elif binding is not None and binding.limit is not None:
+    else:
         said.append(sentence(f"{name_words(binding.name)}: {limit_words(binding)}"))
     looks = reading.decision.looks if reading.decision else None
     if looks is not None and looks.used >= looks.allowed:
@@ -232,13 +231,13 @@ def _change_of(readings: Readings, outcome: AdmissionOutcome, group: Sequence[Re
         return "Rejected: only another judge or prompt, on answers that did not shape it."
     if outcome is AdmissionOutcome.INSUFFICIENT:
         return _needs_of(readings, group)
-    weakest = min(group, key=lambda r: _to_flip(r, r.limit)[0] if r.limit and r.report.far_gate.n else 0)
+    weakest = min(group, key=lambda r: _to_flip(r)[0])
     return f"Admitted: the first to fall is {readings.name(weakest)}. {_flip(weakest)}"
 
 
 def _needs_of(readings: Readings, group: Sequence[Reading]) -> str:
     """What each judge with too little evidence still needs: failing answers, or another item settled."""
-    failures, others = [], []
+    failures, others, compared = [], [], []
     for reading in group:
         needed = reading.decision.more_failures_needed if reading.decision else None
         item, name = reading.binding, readings.name(reading)
@@ -248,11 +247,17 @@ def _needs_of(readings: Readings, group: Sequence[Reading]) -> str:
             rate = needed.at_observed_rate
             plan = f", about {whole(rate)} at its rate" if rate else ""
             failures.append(f"{name} ({whole(needed.clean)} clean{plan})")
+        else:
+            compared.append(name)
     said = []
     if failures:
         said.append(f"Failing answers still needed: {listed(failures, most=MANY)}.")
     if others:
         said.append(f"Still to settle: {listed(others, most=MANY)}.")
+    if compared:
+        said.append(
+            f"Within the limit alone, but not among all judges compared: {listed(compared, most=MANY)}."
+        )
     return " ".join(said)
 
 

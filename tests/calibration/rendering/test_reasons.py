@@ -63,13 +63,44 @@ def test_holm_may_hold_back_a_judge_that_passes_alone() -> None:
     assert more_failures(Readings.of(shown).all[0]) == ""
 
 
+def test_judges_that_only_holm_holds_back_are_named() -> None:
+    """Many judges that each hold the limit alone: what would change the outcome is not left blank."""
+    policy = shipped_policy("acceptance")
+    evidence = replace(GOOD, fail=110, accepted_fail=3)
+    reports = [report_of(evidence, policy=policy, judge=f"judge-{i}") for i in range(1, 6)]
+    made = tuple(
+        Examination(report=one, decision=decide(one, policy, rivals=[r for r in reports if r is not one]))
+        for one in reports
+    )
+    assert reasons_of(Comparison(examinations=made)).change == (
+        "Within the limit alone, but not among all judges compared: judge-1, judge-2, judge-3, judge-4 and "
+        "judge-5.",
+    )
+
+
+def test_rejection_on_few_answers_names_no_allowance() -> None:
+    """Of ten failing answers not even none accepted would pass: no number is said to be allowed."""
+    change = reasons_of(examine(Evidence(fail=10, accepted_fail=5))).change
+    assert change[0].startswith("More evidence on the same judge: 103 more failing answers, all rejected")
+    assert not [text for text in change if "this limit allows" in text]
+
+
+def test_clusters_that_change_nothing_are_only_counted() -> None:
+    """Where independent answers would be rejected as well, no pass by mistake is claimed."""
+    shown = examine(Evidence(fail=100, accepted_fail=60, per_prompt=5))
+    assert reasons_of(shown).bound == (
+        "It accepted 60/100 failing answers: at least 39 %. The limit is 10 %. 100 answers from 20 prompts "
+        "are worth about 20 independent ones.",
+    )
+
+
 def test_slice_that_breaks_its_limit_is_named() -> None:
     """A judge rejected for one slice: the slice and its count are what to read."""
     evidence = replace(GOOD, fail=120, accepted_fail=0, slices=True)
     policy = guarded(slice_far=Guard(lower_not_above=0.10, min_n=20))
     found = examine(evidence, policy=policy)
     worse = found.report.slices[0].model_copy(
-        update={"far": found.report.far.model_copy(update={"x": 9, "n": 40, "estimate": 9 / 40})}
+        update={"far": found.report.headline.model_copy(update={"x": 9, "n": 40, "estimate": 9 / 40})}
     )
     gate = worse.far_gate.model_copy(
         update={"x": 9, "n": 40, "x_best": 9, "n_best": 40, "n_effective": 40.0, "n_effective_best": 40.0,
@@ -240,3 +271,14 @@ def test_needed_failures_at_the_same_number_are_said_once() -> None:
     assert more_failures(Readings.of(examine(Evidence(fail=20))).all[0]) == (
         "15 more failing answers, all rejected (at one look)"
     )
+
+
+def test_needed_failures_are_not_made_up() -> None:
+    """Nothing is needed where nothing was decided; where no number would do, that is said."""
+    assert more_failures(Readings.of(examples.undecided()).all[0]) == ""
+    found = examples.insufficient()
+    assert found.decision is not None
+    none = found.decision.more_failures_needed.model_copy(update={"clean": None, "at_observed_rate": None})
+    decision = found.decision.model_copy(update={"more_failures_needed": none})
+    shown = Examination(report=found.report, decision=decision)
+    assert reasons_of(shown).change[0] == "No number of further failing answers would do."
