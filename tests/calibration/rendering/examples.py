@@ -19,6 +19,7 @@ from calibration.evidence import (
 from calibration.labels import Assessment, Blindness, ReferenceLabel, UnresolvedReason
 from calibration.policy import AdmissionPolicy, far_only, shipped_policy
 from calibration.report import build_report
+from calibration.report.supplement import AnswerTable, Supplement
 from rubrics.verdict import FAIL, PASS, Outcome, UnknownReason, Verdict, unknown
 
 
@@ -132,6 +133,22 @@ def examine(
         evidence, policy=rule, judge=judge, criterion=criterion, constructed=constructed, warnings=warnings
     )
     return Examination(report=report, decision=decide(report, rule, looks_used=looks_used) if rule else None)
+
+
+def preferences(evidence: Evidence, *, judge: str = "judge-p") -> Examination:
+    """Pairs without a declared candidate under 10 %: failing is a preferred side, accepted the wrong one."""
+    wrong, pending = evidence.accepted_fail, evidence.open_fail
+    right = evidence.fail - wrong - pending - evidence.abstained_fail
+    sides = ((right, wrong, 0, pending + evidence.abstained_fail), (0, 0, 0, 0), (0, 0, 0, 0))
+    policy = far_only(0.10)
+    report = build_report(
+        cases_of(evidence),
+        scope=ReportScope(judge=judge, criterion="better", dataset="pairs.csv"),
+        policy=policy,
+        assessments=assessments_of(evidence, "better"),
+        supplement=Supplement(answers=AnswerTable(("A", "B", "tie"), sides, ordered=False), wrong_side=True),
+    )
+    return Examination(report=report, decision=decide(report, policy))
 
 
 FLAT = Evidence(fail=80, accepted_fail=16, accepted_good=114)

@@ -1,0 +1,89 @@
+"""Pairs without a declared candidate: sides are preferred, nothing is accepted."""
+
+from __future__ import annotations
+
+import pytest
+
+from calibration.evidence import Comparison, Examination
+from calibration.rendering.numbers import NBSP, NNBSP
+from calibration.rendering.reading import Readings
+from calibration.rendering.reasons import reasons
+from calibration.rendering.sentences import headline
+from tests.calibration.rendering.examples import Evidence, preferences
+
+NO_SIDE = Evidence(fail=0, good=0, unresolved=40)
+
+
+def plain(text: str) -> str:
+    """The text with plain spaces."""
+    return text.replace(NNBSP, " ").replace(NBSP, " ")
+
+
+def bound_of(shown: Examination | Comparison) -> list[str]:
+    """What bound the outcome, with plain spaces."""
+    return [plain(text) for text in reasons(Readings.of(shown)).bound]
+
+
+def judges(*evidence: Evidence) -> Comparison:
+    """One judge, a, b and so on, for each evidence."""
+    made = (preferences(one, judge=name) for one, name in zip(evidence, "abc", strict=False))
+    return Comparison(examinations=tuple(made))
+
+
+def test_first_line_counts_preferred_sides() -> None:
+    """The first line says how often the judge preferred the side that people did not, 2 of 100."""
+    assert plain(headline(preferences(Evidence(fail=100, accepted_fail=2, good=0)))) == (
+        "Of 100 pairs of which people preferred one side, the judge preferred the other side of 2, 2 %; "
+        "up to 7 % fits this sample; your limit is 10 %."
+    )
+
+
+def test_first_line_counts_missing_verdicts_against_the_judge() -> None:
+    """12 missing verdicts may all be wrong sides: 14 of 100 reach up to 22 %."""
+    evidence = Evidence(fail=100, accepted_fail=2, good=0, open_fail=12)
+    assert plain(headline(preferences(evidence))) == (
+        "Of 100 pairs of which people preferred one side, the judge preferred the other side of 2, 2 %, "
+        "and 12 have no verdict yet; counting that against it, up to 22 % fits this sample; "
+        "your limit is 10 %."
+    )
+
+
+def test_pairs_without_a_preferred_side_measure_nothing() -> None:
+    """Where every pair is a tie or disputed, the first line and the reason say that nothing is measured."""
+    shown = preferences(NO_SIDE)
+    assert plain(headline(shown)) == "People preferred a side of none of 40 pairs; your limit is 10 %."
+    assert bound_of(shown)[0] == (
+        "No pair has a preferred side, so there is nothing to measure the wrong side on."
+    )
+
+
+@pytest.mark.parametrize(
+    ("evidence", "words"),
+    [
+        (
+            Evidence(fail=100, accepted_fail=30, good=0),
+            "Of 100 pairs with a preferred side, two judges preferred the other side of from 2, 2 %, "
+            "to 30, 30 %; your limit is 10 %: 1 admit, 1 reject.",
+        ),
+        (
+            Evidence(fail=100, accepted_fail=2, good=0),
+            "Of 100 pairs with a preferred side, two judges preferred the other side of 2, 2 %; "
+            "your limit is 10 %: 2 admit.",
+        ),
+    ],
+)
+def test_several_judges_share_one_line(evidence: Evidence, words: str) -> None:
+    """Several judges of the same pairs stand in one line, by the fewest and the most wrong sides."""
+    shown = judges(Evidence(fail=100, accepted_fail=2, good=0), evidence)
+    assert plain(headline(shown)) == words
+    assert bound_of(shown)[0] == (
+        "a preferred the wrong side of 2/100 pairs: at most 7 %. The limit is 10 %."
+    )
+
+
+def test_several_judges_without_a_preferred_side() -> None:
+    """Several judges and no preferred side: no span of counts is made up."""
+    assert plain(headline(judges(NO_SIDE, NO_SIDE))) == (
+        "Of 0 pairs with a preferred side, two judges have nothing to be measured on; your limit is 10 %: "
+        "2 insufficient evidence."
+    )
