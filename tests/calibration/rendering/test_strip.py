@@ -11,6 +11,7 @@ from calibration.rendering.reading import Readings
 from calibration.rendering.strip import fitting_scale, judge_strip, rate_strip, scale_for
 from calibration.statistics.proportions import rate
 from tests.calibration.rendering import examples
+from tests.calibration.rendering.examples import Evidence, examine
 
 
 def figure(x: int, n: int) -> RateFigure:
@@ -56,7 +57,7 @@ def test_places_follow_the_interval_that_the_policy_reads() -> None:
     assert strip.worst is None
     assert strip.upper * 0.3 == pytest.approx(reading.report.far_gate.upper)
     assert strip.lower * 0.3 == pytest.approx(reading.report.far_gate.lower)
-    assert reading.report.far_gate.upper > reading.report.far.upper
+    assert reading.report.far_gate.upper > reading.report.headline.upper
 
 
 def test_interval_that_leaves_the_scale_has_an_arrow() -> None:
@@ -70,6 +71,18 @@ def test_interval_that_leaves_the_scale_has_an_arrow() -> None:
     assert "□" in draw(partly, scale, 40, SIGNS)
     assert draw(wholly, scale, 40, SIGNS).endswith("100 % ▸")
     assert "□" not in draw(wholly, scale, 40, SIGNS)
+
+
+def test_worst_case_too_near_to_be_drawn_leaves_the_end_whole() -> None:
+    """The dotted extension is drawn where it has a column of its own; else the interval keeps its end."""
+    # 3 of 300 known, 5 of 300 in the worst case: upper ends .029 and .038 on 0 to 30 %
+    reading = Readings.of(examine(Evidence(fail=300, accepted_fail=3, open_fail=2))).all[0]
+    scale = scale_for([reading])
+    strip = judge_strip(reading, scale)
+    assert strip is not None
+    assert strip.worst is not None
+    assert draw(strip, scale, 100, SIGNS).startswith(" ├━█━━━━━━┤┈┈┊ ")
+    assert draw(strip, scale, 20, SIGNS).startswith("├█┤ ")
 
 
 def test_nothing_is_drawn_without_a_denominator() -> None:
