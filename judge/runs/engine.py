@@ -24,6 +24,7 @@ from judge.runs.plan import RunPlan, Unit
 from judge.runs.recorder import PATIENCE_S, Recorder, require_space
 from judge.runs.summary import Progress, StopKind, Stopped
 from judge.runs.units import CHUNK, all_items, chunks, open_units
+from rubrics.errors import DeclarationError
 
 AHEAD = 8
 """One call in so many is prepared beyond those that may be in flight."""
@@ -160,33 +161,36 @@ class Engine:
     async def _ask(self, unit: Unit, call: Prepared, aside: int | None) -> None:
         """The whole life of one call: intent, call, answer."""
         entry = call_entry(self._run_key, unit, shown_digest=call.texts.digest, reserved_micros=aside)
-        cost: int | None = 0
+        made = False
+        verdict: JudgeVerdict | None = None
         try:
             await self._recorder.intend(entry)
-            verdict = await self._call(call)
-            if verdict is None:
-                await self._recorder.keep(not_sent(entry.key, "the run was stopped before the call was made"))
-            else:
-                cost = verdict.cost_micros
+            async with self._slots:
+                made = not self._halted()
+                if made:
+                    verdict = await self._call(call)
+            if verdict is not None:
                 await self._keep(verdict, call=call, call_key=entry.key)
         except Exception as error:  # noqa: BLE001  raised by `work`, once the other calls have landed
             self._crash = self._crash or error
         finally:
+            if not made:
+                self._recorder.put(not_sent(entry.key, "the run was stopped before the call was made"))
+            cost = 0 if not made else verdict.cost_micros if verdict is not None else None
             self._budget.settle(aside, cost)
             self._room.release()
 
-    async def _call(self, call: Prepared) -> JudgeVerdict | None:
-        """The verdict of a call that is made now; None where the run has stopped meanwhile."""
-        async with self._slots:
-            if self._halted() or self._client is None:
-                return None
-            try:
-                verdict = conclude(call, await self._client.complete(call.request))
-            except ModelCallError as error:
-                verdict = conclude_failed(call, error)
-                if error.stops_run:
-                    self.stop(StopKind.FAULT, str(error))
-            self._watch(verdict)
+    async def _call(self, call: Prepared) -> JudgeVerdict:
+        """The verdict of a call that is made now."""
+        if self._client is None:
+            raise DeclarationError(f"judge {self._plan.judge.name!r} is a model and no client was given")
+        try:
+            verdict = conclude(call, await self._client.complete(call.request))
+        except ModelCallError as error:
+            verdict = conclude_failed(call, error)
+            if error.stops_run:
+                self.stop(StopKind.FAULT, str(error))
+        self._watch(verdict)
         if not self._slots_open:
             self._slots_open = True
             for _ in range(self._options.concurrency - 1):

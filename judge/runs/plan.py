@@ -238,8 +238,8 @@ def _references(
         ).by_item
         if not found:
             raise RecordError(
-                f"the baseline {str(judge.name)!r} learns from reference labels and {criterion.key!r} has none "
-                "on these items; run `voirdire labels import` first, or leave the criterion out with --criterion"
+                f"the baseline {str(judge.name)!r} learns from reference labels and {criterion.key!r} has "
+                "none on these items; run `voirdire labels import` first, or name another --criterion"
             )
         references[criterion.key] = {item_id: each.label for item_id, each in found.items()}
         labels[criterion.key] = digest({item_id: each.inputs for item_id, each in found.items()})

@@ -104,20 +104,21 @@ class Recorder:
         group.calls.append(call)
         await self._committed(group)
 
+    def put(self, answer: VerdictEntry | FaultEntry) -> None:
+        """Hand over an answer without waiting; it is stored with the next group, while the database holds."""
+        if isinstance(answer, VerdictEntry):
+            self._group.verdicts.append(answer)
+        else:
+            self._group.faults.append(answer)
+        self._wake.set()
+
     async def keep(self, answer: VerdictEntry | FaultEntry) -> None:
         """Hand over an answer; waits only where as many are waiting as may be in flight."""
         self._check()
         group = self._group
-        (group.verdicts if isinstance(answer, VerdictEntry) else group.faults).append(answer)  # type: ignore[arg-type]
-        self._wake.set()
+        self.put(answer)
         if group.answers >= self._backlog:
             await self._committed(group)
-
-    async def flush(self) -> None:
-        """Return once everything handed over so far is durable."""
-        self._check()
-        if not self._group.empty:
-            await self._committed(self._group)
 
     async def _committed(self, group: _Group) -> None:
         self._wake.set()
