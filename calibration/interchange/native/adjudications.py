@@ -47,8 +47,10 @@ def is_adjudication(fields: Mapping[str, Any]) -> bool:
 
 @dataclass(slots=True)
 class _Settled:
-    """The adjudication that counts of several, and the line that decided."""
+    """The adjudication that counts of several, the line that decided, and the first of them."""
 
+    first: int
+    first_answer: str
     line: int
     entry: AdjudicationEntry
 
@@ -125,7 +127,9 @@ class Adjudications:
                 entry = self._ruling(record.fields, rubric)
             except BadField:
                 continue  # told by the pass that stores
-            earlier = found.setdefault((entry.item_id, entry.criterion), _Settled(record.line, entry))
+            earlier = found.setdefault(
+                (entry.item_id, entry.criterion), _Settled(record.line, entry.answer, record.line, entry)
+            )
             if earlier.entry.answer != entry.answer:
                 last = self._options.on_repeat is OnRepeat.LAST
                 earlier.entry = entry if last else replace(entry, answer=UNKNOWN)
@@ -135,10 +139,11 @@ class Adjudications:
     def _settle(
         self, record: Record, entry: AdjudicationEntry, settled: _Settled
     ) -> AdjudicationEntry | None:
-        if self._options.on_repeat is OnRepeat.REFUSE and entry.answer != settled.entry.answer:
+        if self._options.on_repeat is OnRepeat.REFUSE and entry.answer != settled.first_answer:
             raise BadField(
-                f"item {shown(entry.item_id)} is adjudicated twice under {entry.criterion!r}, the other time "
-                f"on line {settled.line}: remove one, or say --on-repeat last or unresolved",
+                f"item {shown(entry.item_id)} is adjudicated twice under {entry.criterion!r}, first on "
+                f"line {settled.first} ({settled.first_answer}): remove one, or say --on-repeat last or "
+                "unresolved",
                 "label",
             )
         if record.line == settled.line:

@@ -73,8 +73,11 @@ def _unknown_words(
 def _not_joined(
     name: str, kind: str, dataset: str, problems: Sequence[tuple[Rejected, BadField | None]]
 ) -> TableError:
-    lines = {bad.item_id: told.line for told, bad in reversed(problems) if isinstance(bad, NotJoined)}
-    ids = [f"{shown(item_id)} (line {line})" for item_id, line in reversed(lines.items())]
+    lines: dict[str, int] = {}
+    for told, bad in problems:
+        if isinstance(bad, NotJoined):
+            lines.setdefault(bad.item_id, told.line)
+    ids = [f"{shown(item_id)} (line {line})" for item_id, line in lines.items()]
     more = f" and {len(ids) - _LISTED} more" if len(ids) > _LISTED else ""
     count = sum(isinstance(bad, NotJoined) for _, bad in problems)
     first = problems[0][0]

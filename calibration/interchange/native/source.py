@@ -29,6 +29,8 @@ MAX_LINE: Final = 1_000_000
 """Bytes of a line, characters of a field."""
 MAX_RECORDS: Final = 1_000_000
 MAX_DEPTH: Final = 64
+MAX_REJECTED: Final = 10_000
+"""Lines that are no record at all, beyond which a file is another kind of file."""
 _KEPT: Final = 8 * 1024 * 1024
 """A file up to this size is parsed once: its records take about ten times as much memory."""
 _BLOCK: Final = 1 << 20
@@ -78,9 +80,14 @@ class NativeFile:
             return
         kept: list[Record | Rejected] | None = [] if self.size <= _KEPT else None
         found = self._delimited_records() if self.delimited else self._json_records()
+        rejected = 0
         for number, record in enumerate(found, start=1):
             if number > MAX_RECORDS:
                 raise TableError(f"{self.name} has more than {MAX_RECORDS:,} records: split it into parts")
+            if isinstance(record, Rejected):
+                rejected += 1
+                if rejected > MAX_REJECTED:
+                    raise _another_kind(self.name, record)
             if kept is not None:
                 kept.append(record)
             yield record
@@ -256,6 +263,14 @@ def _json_record(number: int, text: str) -> Record | Rejected:
     if isinstance(value, dict):
         return Record(number, value)
     return Rejected(number, f"{shown(as_text(value))} where a JSON object is due")
+
+
+def _another_kind(name: str, last: Rejected) -> TableError:
+    return TableError(
+        f"{name}: more than {MAX_REJECTED:,} lines are no record (line {last.line}: {last.message}): "
+        "is this the right file?",
+        line=last.line,
+    )
 
 
 def _shallow(text: str) -> bool:

@@ -180,6 +180,7 @@ def _told_scale(
     if meant <= _PREFERENCES:
         return "preference"
     odd = [word for word, meaning in words.items() if meaning in meant - _DECIDED - _PREFERENCES]
+    odd = odd or [word for word, meaning in words.items() if meaning in meant]
     raise _words_fit_no_scale(criterion, survey, [word for word in odd if word is not None], side, name)
 
 
