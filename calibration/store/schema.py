@@ -155,7 +155,7 @@ def _migrate(connection: sa.Connection, versions: Sequence[Path]) -> tuple[str |
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtextextended('voirdire:schema', 0))")
     before = revision(connection)  # again: another process may have been faster
     migrate(connection, versions=versions)
-    findings = () if versions else check_schema(connection)
+    findings = trigger_findings(connection) if versions else check_schema(connection)
     if connection.dialect.name == "sqlite":
         orphans = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
         findings += tuple(

@@ -26,7 +26,7 @@ from calibration.store.schema import (
     revision,
     upgrade,
 )
-from calibration.store.triggers import DECLARED, protect, trigger_findings
+from calibration.store.triggers import DECLARED, trigger_findings
 from rubrics.errors import RecordError, StoreError
 
 ROWS = {
@@ -178,23 +178,29 @@ def test_a_killed_migration_leaves_nothing(tmp_path: Path) -> None:
         assert revision(session.connection()) == HEAD
 
 
-def test_a_batch_migration_that_forgets_its_triggers_is_undone(sqlite_store: Store) -> None:
-    """Copying a table drops its triggers without a word; the check notices, `protect` brings them back."""
-    from alembic.migration import MigrationContext
-    from alembic.operations import Operations
+COPIES = """
+with op.batch_alter_table("policy", recreate="always") as batch:
+        batch.add_column(sa.Column("remark", sa.Text()))
+    {protect}
+"""
 
-    engine = make_engine(sqlite_store.engine.url, foreign_keys=False)
-    with engine.begin() as connection:
-        op = Operations(MigrationContext.configure(connection))
-        with op.batch_alter_table("policy", recreate="always") as batch:
-            batch.add_column(sa.Column("remark", sa.Text()))
-        assert [f for f in trigger_findings(connection) if "policy" in f] == [
-            "trigger policy_no_update is missing",
-            "trigger policy_no_delete is missing",
-        ]
-        protect(op.execute, "sqlite", "policy")
-        assert trigger_findings(connection) == ()
-    engine.dispose()
+
+@pytest.mark.parametrize("protects", [False, True])
+def test_a_batch_migration_keeps_its_triggers_or_is_undone(tmp_path: Path, protects: bool) -> None:
+    """Copying a table drops its triggers without a word; an upgrade that leaves it so is undone."""
+    again = "from calibration.store.triggers import protect; protect(op.execute, 'sqlite', 'policy')"
+    folder = folder_with(tmp_path, COPIES.format(protect=again if protects else "").strip())
+    path = tmp_path / "voirdire.db"
+    with at_revision(str(path), HEAD) as engine:
+        if protects:
+            assert upgrade(path, versions=[folder]).after == "broken"
+        else:
+            with pytest.raises(StoreError, match="undone: trigger policy_no_update is missing"):
+                upgrade(path, versions=[folder])
+        with engine.connect() as connection:
+            assert trigger_findings(connection) == ()
+            columns = [column["name"] for column in sa.inspect(connection).get_columns("policy")]
+            assert ("remark" in columns) is protects
 
 
 def test_an_older_sqlite_file_is_upgraded_on_opening_and_copied_first(tmp_path: Path) -> None:
