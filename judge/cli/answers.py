@@ -38,21 +38,25 @@ def print_answer(answer: Answer, *, as_json: bool) -> None:
         return
     shown = console()
 
-    def paragraph(text: str) -> None:
-        shown.print(text, markup=False, soft_wrap=not shown.is_terminal)
+    def write(text: str, *, wrapped: bool = False, style: str | None = None) -> None:
+        plain_text = text.translate(_TO_PLAIN) if shown.options.ascii_only else text
+        shown.print(plain_text, markup=False, soft_wrap=not (wrapped and shown.is_terminal), style=style)
 
     for text in answer.words:
-        paragraph(text)
+        write(text, wrapped=True)
     if answer.rows:
         shown.print()
         for line in table_lines(answer.head, answer.rows):
-            shown.print(line, markup=False, soft_wrap=True)
+            write(line)
     if answer.notes:
         shown.print()
     for text in answer.notes:
-        paragraph(text)
+        write(text, wrapped=True)
     shown.print()
-    shown.print(f"Next: {answer.following}", markup=False, soft_wrap=True, style="bold")
+    write(f"Next: {answer.following}", style="bold")
+
+
+_TO_PLAIN = str.maketrans({"±": "+-", "−": "-"})
 
 
 def table_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

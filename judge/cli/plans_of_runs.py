@@ -11,7 +11,7 @@ from calibration.rendering.numbers import fixed
 from calibration.rendering.text import counted
 from calibration.statistics.comparison_plans import half_widths, smallest_gain
 from calibration.statistics.normal import z_value
-from calibration.statistics.paired import PairedTable, newcombe_paired
+from calibration.statistics.paired import PairedTable, newcombe_paired, noninferiority
 from calibration.statistics.repeats import design_error, optimal_repeats, within_variance
 from calibration.statistics.sample_size import (
     n_for_half_width,
@@ -134,14 +134,15 @@ def _scaled(question: PairsQuestion) -> dict[str, Any] | None:
         return None
     found = n_pairs_scaled(table, true_gain=question.gain, tolerance=question.tolerance, z=question.z)
     interval = newcombe_paired(table, z=question.z)
-    if isinstance(found, Undefined) or isinstance(interval, Undefined):
+    bounds = interval if isinstance(interval, Undefined) else interval.interval
+    if isinstance(found, Undefined) or isinstance(interval, Undefined) or isinstance(bounds, Undefined):
         raise ValueError("the first run holds no pair; give its four counts, such as 70,12,18,50")
-    bounds = interval.interval
     return {
         "n": table.n,
         "difference": interval.value,
-        "lower": None if isinstance(bounds, Undefined) else bounds.lower,
-        "upper": None if isinstance(bounds, Undefined) else bounds.upper,
+        "lower": bounds.lower,
+        "upper": bounds.upper,
+        "noninferior": noninferiority(bounds.lower, tolerance=question.tolerance).noninferior,
         "pairs": found.n_pairs,
         "pairs_ceil": found.n_pairs_ceil,
     }
@@ -153,7 +154,9 @@ def _first_run_notes(scaled: dict[str, Any] | None) -> tuple[str, ...]:
         notes.insert(
             0,
             f"The first run of {scaled['n']} pairs: {fixed(100 * scaled['difference'], 1)} points "
-            f"[{fixed(100 * scaled['lower'], 2)}, {fixed(100 * scaled['upper'], 2)}].",
+            f"[{fixed(100 * scaled['lower'], 2)}, {fixed(100 * scaled['upper'], 2)}], which "
+            f"{'shows' if scaled['noninferior'] else 'does not show'} that the candidate is no worse by more "
+            "than the tolerance.",
         )
     return tuple(notes)
 
