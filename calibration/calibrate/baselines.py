@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlmodel import Session
 
@@ -14,13 +14,12 @@ from calibration.calibrate.verdicts import read_verdicts
 from calibration.evidence import BaselineFigure, Case
 from calibration.rendering.numbers import fixed, interval_decimals
 from calibration.rendering.text import listed
-from calibration.report.advantage import advantage
+from calibration.report.advantage import advantage, separation
 from calibration.report.figures import baseline
 from calibration.store.judges import StoredJudge, list_judges
-from calibration.values import Interval, Undefined
+from calibration.values import Estimate, Interval, Undefined
 from rubrics.criterion import Criterion
 from rubrics.rubric import Rubric
-from rubrics.verdict import PASS
 
 KIND = "baseline"
 """The kind of judge that is never a candidate: it stands beside those that are."""
@@ -82,11 +81,8 @@ def no_better(judge: StoredJudge, cases: Sequence[Case], beside: Sequence[Beside
     """
     if judge.kind == KIND:
         return ()
-    rivals: Mapping[str, Sequence[Case]] = {
-        CONSTANT: [replace(case, outcome=PASS) for case in cases],
-        **{each.name: each.cases for each in beside},
-    }
-    unbeaten = [words for name, rival in rivals.items() if (words := _unbeaten(name, cases, rival))]
+    found = {CONSTANT: separation(cases), **{each.name: advantage(cases, each.cases) for each in beside}}
+    unbeaten = [words for name, difference in found.items() if (words := _unbeaten(name, difference))]
     if not unbeaten:
         return ()
     return (
@@ -95,9 +91,8 @@ def no_better(judge: StoredJudge, cases: Sequence[Case], beside: Sequence[Beside
     )
 
 
-def _unbeaten(name: str, cases: Sequence[Case], rival: Sequence[Case]) -> str:
+def _unbeaten(name: str, found: Estimate | Undefined) -> str:
     """The baseline with the judge's advantage in percentage points, or "" where the judge is better."""
-    found = advantage(cases, rival)
     if isinstance(found, Undefined) or not isinstance(found.interval, Interval) or found.interval.lower > 0:
         return ""
     ends = (100 * found.interval.lower, 100 * found.interval.upper)

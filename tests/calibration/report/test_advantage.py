@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibration.evidence import Case
-from calibration.report.advantage import advantage
+from calibration.report.advantage import advantage, separation
+from calibration.statistics.paired import newcombe_independent
 from calibration.values import Estimate, Interval, Undefined
 from rubrics.verdict import FAIL, PASS
 from tests.calibration.examples import make_cases
@@ -33,7 +34,23 @@ def ends(found: Estimate | Undefined) -> tuple[float, float, float]:
 ITEMS = make_cases({"fail": {"accept": 80}, "pass": {"accept": 120}})
 
 
-def test_against_a_constant_answer_it_is_the_separation_itself() -> None:
+def test_separation_is_newcombes_difference_of_two_rates() -> None:
+    """16 of 80 failures and 114 of 120 passes accepted: .95 - .20 = .75, with its interval."""
+    judge = make_cases({"fail": {"accept": 16, "reject": 64}, "pass": {"accept": 114, "reject": 6}})
+    known = newcombe_independent(114, 120, 16, 80)
+    assert ends(separation(judge)) == pytest.approx(ends(known))
+    assert ends(known)[0] == pytest.approx(0.75)
+
+
+def test_separation_allows_for_clusters() -> None:
+    """Ten failures to a prompt are worth less than ten, so the interval is wider."""
+    counts = {"fail": {"accept": 20, "reject": 80}, "pass": {"accept": 90, "reject": 10}}
+    apart, together = (ends(separation(make_cases(counts, per_cluster=each))) for each in (1, 10))
+    assert together[0] == apart[0]
+    assert together[1] < apart[1]
+
+
+def test_against_a_constant_answer_the_advantage_is_the_separation() -> None:
     """16 of 80 failures and 114 of 120 passes accepted: .95 - .20 = .75, whatever the constant answer is."""
     judge = make_cases({"fail": {"accept": 16, "reject": 64}, "pass": {"accept": 114, "reject": 6}})
     for constant in (True, False):
@@ -104,6 +121,7 @@ def test_it_is_undefined_without_passes_or_without_failures(missing: str) -> Non
     counts = {word: {"accept": 10} for word in ("fail", "pass", "unresolved") if word != missing}
     cases = make_cases(counts)
     assert isinstance(advantage(cases, cases), Undefined)
+    assert isinstance(separation(cases), Undefined)
 
 
 def test_other_items_are_refused() -> None:
