@@ -1,9 +1,9 @@
 """The embedded engine: asyncio in one process, the verdict table as the checkpoint.
 
 Units are read in chunks and skipped where they have their verdict. For each other one: the call is prepared,
-its cost set aside, its intent committed, the call made, its answer handed to the recorder. A little more is
-prepared than may be in flight, so that the provider never waits for the database. After a kill nothing that
-was stored is lost, and at most the calls in flight are made again.
+its cost set aside, its intent committed, the call made, its answer handed to the recorder. An answer makes
+room for the next intent, and the commit that makes this intent durable stores the answer too: so never more
+calls than may be in flight have an answer that is not stored, and after a kill at most those are made again.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ from judge.runs.summary import Progress, StopKind, Stopped
 from judge.runs.units import CHUNK, all_items, chunks, open_units
 from rubrics.errors import DeclarationError
 
-AHEAD = 8
-"""One call in so many is prepared beyond those that may be in flight."""
 FAILURES_IN_A_ROW = 10
 """Calls that may fail one after the other, beyond those that may be in flight."""
 
@@ -64,7 +62,7 @@ class Engine:
         self._store, self._plan, self._run_key, self._options = store, plan, run_key, options
         self._client, self._served_at = client, served_at
         self._on_progress = on_progress
-        self._room = asyncio.Semaphore(options.concurrency + 1 + options.concurrency // AHEAD)
+        self._room = asyncio.Semaphore(options.concurrency)
         self._slots = asyncio.Semaphore(1)  # until a call came back: a wrong key then fails once, not N times
         self._slots_open = False
         self._tasks: set[asyncio.Task[None]] = set()
