@@ -246,7 +246,8 @@ def plan_looks(
     Raises:
         ValueError: for a rate, power or level outside its range, or more looks than failures.
     """
-    require_whole(looks, name="looks")
+    if require_whole(looks, name="looks") < 1:
+        raise ValueError(f"looks is {looks!r}; evaluating the gate once is one look: give at least 1")
     ways = dict.fromkeys([(1, True), (looks, True), (looks, False)] if looks > 1 else [(1, True)])
     gates = [
         GateSetting(failures or looks, limit, confidence, looks=count, divided=divided)
