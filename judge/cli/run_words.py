@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from calibration.rendering.text import visible
-from calibration.store.calls import NOT_MADE
 from judge.calls import CostSource
 from judge.runs import RunPlan, RunSummary, conditions, dollars
 from judge.runs.estimate import Estimate
@@ -104,6 +103,8 @@ def _effort(expected: Estimate) -> Iterator[str]:
 
 def summary_words(summary: RunSummary) -> Iterator[str]:
     """How the run stands, in lines of words."""
+    from calibration.store.calls import NOT_MADE
+
     yield (
         f"Run {summary.run[:12]}: {summary.done:,} of {summary.units:,} units have their verdict"
         + (f", {summary.done - summary.done_before:,} of them new." if summary.done_before else ".")

@@ -6,15 +6,10 @@ import os
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
-from sqlmodel import Session
 
-from calibration.calibrate.evidence_set import open_set
-from calibration.store.assessments import rubrics_of_labels
-from calibration.store.items import Scope
-from calibration.store.rubrics import get_rubric_by_digest, list_rubrics
 from judge.calls import Prices
 from judge.cli.errors import ExitCode, tell
 from judge.cli.lookups import recorded_rubric
@@ -28,6 +23,11 @@ from judge.runs.connect import connected, tariff_of
 from judge.runs.estimate import estimate
 from rubrics.errors import RecordError
 from rubrics.rubric import Rubric
+
+if TYPE_CHECKING:
+    from sqlmodel import Session
+
+    from calibration.store.items import Scope
 
 API_KEY = "VOIRDIRE_API_KEY"
 """The key of an OpenAI-compatible server; providers have their own variables."""
@@ -128,6 +128,9 @@ def _api_key() -> SecretStr | None:
 
 
 def _plan(session: Session, wanted: Wanted) -> RunPlan:
+    from calibration.calibrate.evidence_set import open_set
+    from calibration.store.items import Scope
+
     judge = recorded_judge(session=session, judge=wanted.judge)
     found = open_set(session=session, ref=wanted.set_ref) if wanted.set_ref else None
     scope = found.scope if found else Scope(dataset=wanted.dataset)
@@ -146,6 +149,9 @@ def _rubric(session: Session, scope: Scope, wanted: Wanted) -> Rubric:
     """The rubric that is named, or the one under which the items are labelled, or the only one there is."""
     if wanted.rubric is not None:
         return recorded_rubric(session, wanted.rubric)
+    from calibration.store.assessments import rubrics_of_labels
+    from calibration.store.rubrics import get_rubric_by_digest, list_rubrics
+
     labelled = rubrics_of_labels(session=session, scope=scope)
     known = labelled or [digest for _, digest in list_rubrics(session=session)]
     if len(known) == 1:
