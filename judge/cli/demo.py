@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 DEFAULT_OUT = "voirdire-demo"
+_FIRST = "Asking the judges; the embedded model, where it is installed, takes a few minutes the first time."
 _LEFT_OUT = "No model judge was examined: --no-model leaves it out."
 
 _EPILOG = """
@@ -46,6 +47,7 @@ def demo(
     The sample is constructed: every figure and decision is a demonstration and evidence about no judge. The
     demo has a store of its own in DIR; --db is not used. A second run into the same folder changes nothing.
     """
+    from judge.cli.errors import tell
     from judge.cli.output import print_json, require_replaceable, write_html
     from judge.cli.stores import now, opened_at
     from judge.demo.files import DemoFiles, write_answers
@@ -56,6 +58,8 @@ def demo(
     files = DemoFiles(out)
     files.make_folder()
     require_replaceable(files.page, force=False)
+    if sys.stderr.isatty():
+        tell(_FIRST)
     with opened_at(files.store) as store, asking("asking the model") as told:
         step = find_model(on_progress=told) if model else no_model(_LEFT_OUT)
         found = run_demo(store, step, clock=now)
