@@ -13,7 +13,8 @@ from calibration.evidence import (
     PolicyItem,
 )
 from calibration.policy import AdmissionPolicy
-from calibration.statistics.gates import effective_counts, gate_p_value, gate_result
+from calibration.statistics.gates import MOVER, effective_counts, gate_p_value, gate_result
+from calibration.statistics.more_clusters import more_clusters_needed
 from calibration.statistics.multiplicity import holm
 from calibration.statistics.planning import more_failures_needed
 from calibration.statistics.proportions import GateResult
@@ -71,13 +72,18 @@ def _holm(
 
 
 def more_failures(report: CalibrationReport, policy: AdmissionPolicy) -> MoreFailures:
-    """Further failures, one per cluster, that would pass the gate.
+    """Further failures, each of a cluster of its own, that would pass the gate.
 
-    Clustered failures count as the whole independent ones that they are worth: the accepted rounded up,
-    the denominator rounded down.
+    Where cases share clusters the gate is asked with them added, since its correlation is estimated anew. A
+    re-weighted set counts as the whole failures that it is worth: accepted rounded up, denominator down.
     """
-    x, n = effective_counts(report.far_gate)
-    needed = more_failures_needed(x, n, limit=policy.primary.upper_at_most, z=policy.z)
+    gate, limit = report.far_gate, policy.primary.upper_at_most
+    if gate.cluster_counts and not gate.method.startswith(MOVER):
+        icc = policy.primary.cluster.planning_icc
+        needed = more_clusters_needed(gate.cluster_counts, limit=limit, z=policy.z, planning_icc=icc)
+    else:
+        x, n = effective_counts(gate)
+        needed = more_failures_needed(x, n, limit=limit, z=policy.z)
     at_rate = needed.at_observed_rate
     return MoreFailures(
         clean=needed.clean,

@@ -69,6 +69,8 @@ class GateFigure(Frozen):
     clusters: int
     """Distinct clusters that hold an item of the worst case's denominator."""
     cases_per_cluster_max: int
+    cluster_counts: tuple[tuple[int, int, int], ...] = ()
+    """(x, n, clusters with these counts) of the worst case; empty where no cluster holds two cases."""
     confidence: float
     sided: int
     estimate: float | None = None

@@ -201,6 +201,7 @@ def gate_figure(coded: CodedCases, rule: GateRule, settings: GateSettings) -> Ga
         icc=worst.icc if clustered else None,
         clusters=worst.clusters,
         cases_per_cluster_max=worst.largest,
+        cluster_counts=_cluster_counts(coded, rule) if clustered else (),
         confidence=settings.confidence,
         sided=settings.sided,
         estimate=worst.estimate,
@@ -208,6 +209,13 @@ def gate_figure(coded: CodedCases, rule: GateRule, settings: GateSettings) -> Ga
         n_best=best.n,
         n_effective_best=best.n_effective,
     )
+
+
+def _cluster_counts(coded: CodedCases, rule: GateRule) -> tuple[tuple[int, int, int], ...]:
+    """The worst case's counts by cluster, equal ones together."""
+    x, n = _per_cluster(coded, rule.upper_of, rule.upper_among)
+    pairs, times = np.unique(np.stack([x[n > 0], n[n > 0]], axis=1), axis=0, return_counts=True)
+    return tuple((int(a), int(b), int(c)) for (a, b), c in zip(pairs, times, strict=True))
 
 
 def _side(coded: CodedCases, of: Cells, among: Cells, settings: GateSettings) -> _Side:

@@ -85,18 +85,63 @@ def anova_icc(x: Sequence[int], n: Sequence[int]) -> float | Undefined:
 
 
 def _anova_icc(events: NDArray[np.int64], sizes: NDArray[np.int64]) -> float | Undefined:
-    clusters, total, count = sizes.size, int(sizes.sum()), int(events.sum())
+    return icc_of_sums(cluster_sums(events, sizes))
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSums:
+    """All that the correlation and the effective size need of the clusters; sums of two groups add up."""
+
+    clusters: int
+    cases: int
+    events: int
+    events_squared: float
+    """Sum of x² / n."""
+    cases_squared: int
+    """Sum of n²."""
+
+    def with_singles(self, more: int, events: int) -> ClusterSums:
+        """The sums with so many clusters of one case added, of which so many are events."""
+        return ClusterSums(
+            self.clusters + more,
+            self.cases + more,
+            self.events + events,
+            self.events_squared + events,
+            self.cases_squared + more,
+        )
+
+
+def cluster_sums(events: NDArray[np.int64], sizes: NDArray[np.int64]) -> ClusterSums:
+    """The sums of clusters that all have a case."""
+    return ClusterSums(
+        clusters=int(sizes.size),
+        cases=int(sizes.sum()),
+        events=int(events.sum()),
+        events_squared=float((events * events / sizes).sum()) if sizes.size else 0.0,
+        cases_squared=int((sizes * sizes).sum()),
+    )
+
+
+def icc_of_sums(sums: ClusterSums) -> float | Undefined:
+    """The ANOVA estimate from sums; undefined as `anova_icc`."""
+    clusters, total, count = sums.clusters, sums.cases, sums.events
     if clusters < 2:
         return Undefined("fewer than two clusters: no correlation can be estimated")
     if total == clusters:
         return Undefined("no cluster has two cases: there is no correlation to estimate")
     if count in (0, total):
         return Undefined("no case, or every case, is an event: the correlation is 0/0")
-    squared = float((events * events / sizes).sum())
-    between = (squared - count * count / total) / (clusters - 1)
-    within = (count - squared) / (total - clusters)
-    typical = (total - float((sizes * sizes).sum()) / total) / (clusters - 1)
+    between = (sums.events_squared - count * count / total) / (clusters - 1)
+    within = (count - sums.events_squared) / (total - clusters)
+    typical = (total - sums.cases_squared / total) / (clusters - 1)
     return (between - within) / (between + (typical - 1) * within)
+
+
+def inflation(sums: ClusterSums, *, planning_icc: float) -> float:
+    """The variance inflation by the larger of the estimated and the planned correlation; at least 1."""
+    estimated = icc_of_sums(sums)
+    icc = max(planning_icc, 0.0 if isinstance(estimated, Undefined) else estimated)
+    return 1 + icc * (sums.cases_squared / sums.cases - 1) if sums.cases else 1.0
 
 
 def cluster_wilson(
