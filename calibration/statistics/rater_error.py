@@ -107,18 +107,15 @@ def failures_among_accepted_at(prevalence: float, far: Rate, non_acceptance: Rat
     """
     require_open_share(prevalence, name="prevalence")
 
-    def restate(false: float, missed: float) -> float | None:
+    def share(false: float, missed: float) -> float | Undefined:
         bad, good = prevalence * false, (1 - prevalence) * (1 - missed)
-        return bad / (bad + good) if bad + good > 0 else None
+        return bad / (bad + good) if bad + good > 0 else Undefined("nothing is accepted")
 
-    point = None
+    estimate: float | Undefined = Undefined("one of the two rates has no case")
     if not isinstance(far.estimate, Undefined) and not isinstance(non_acceptance.estimate, Undefined):
-        point = restate(far.estimate, non_acceptance.estimate)
-    low = restate(far.interval.lower, non_acceptance.interval.lower)
-    high = restate(far.interval.upper, non_acceptance.interval.upper)
-    interval = Interval(
-        0.0 if low is None else low, 1.0 if high is None else high, far.interval.confidence, 2, "both-ends"
-    )
-    return RestatedFailures(
-        Undefined("nothing is accepted, or a rate is unknown") if point is None else point, interval
-    )
+        estimate = share(far.estimate, non_acceptance.estimate)
+    low = share(far.interval.lower, non_acceptance.interval.lower)
+    high = share(far.interval.upper, non_acceptance.interval.upper)
+    if isinstance(low, Undefined) or isinstance(high, Undefined):
+        raise AssertionError("an interval holds more than 'nothing is accepted'")
+    return RestatedFailures(estimate, Interval(low, high, far.interval.confidence, 2, "both-ends"))

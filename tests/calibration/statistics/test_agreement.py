@@ -164,16 +164,21 @@ def test_specific_agreement_needs_the_label() -> None:
     assert first.positive_agreement == 1
     assert isinstance(second.positive_agreement, Undefined)
     assert second.negative_agreement == 1
-    assert isinstance(binary_agreement([[0, 0], [0, 0]]), Undefined)
+    assert binary_agreement([[0, 0], [0, 0]]) == Undefined("no case that both rated")
     with pytest.raises(ValueError, match="the table has 3 categories; these figures exist for two"):
         binary_agreement([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
 
 
 def test_agreement_on_one_label_may_rest_on_disagreements_alone() -> None:
     """With b + c > 0 and a = d = 0: both specific agreements are 0, not undefined."""
-    found = binary_agreement([[0, 3], [0, 0]])
-    assert not isinstance(found, Undefined)
-    assert (found.positive_agreement, found.negative_agreement) == (0, 0)
+    for table in ([[0, 3], [0, 0]], [[0, 0], [3, 0]], [[0, 3], [3, 0]]):
+        found = binary_agreement(table)
+        assert not isinstance(found, Undefined)
+        assert (found.positive_agreement, found.negative_agreement) == (0, 0)
+    # a = c, or d = c, is no empty label
+    equal = binary_agreement([[3, 0], [3, 3]])
+    assert not isinstance(equal, Undefined)
+    assert (equal.positive_agreement, equal.negative_agreement) == pytest.approx((6 / 9, 6 / 9))
 
 
 def test_gwet_ac1_is_undefined_only_without_a_case() -> None:

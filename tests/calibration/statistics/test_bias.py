@@ -30,8 +30,12 @@ def test_position_by_hand() -> None:
     assert found.first_preference == rate(20, 25)
     assert found.effect == pytest.approx(0.1)
     assert found.p_value == pytest.approx(mcnemar_exact(20, 5))
-    assert position_bias(SwappedPairs(1, 1), z=1.0).consistency == rate(2, 2, z=1.0)
-    assert position_bias(SwappedPairs(1, 1), confidence=0.8).conflict == rate(0, 2, confidence=0.8)
+    pairs = SwappedPairs(6, 5, 1, 4, 2, 2)
+    by_z, by_level = position_bias(pairs, z=1.0), position_bias(pairs, confidence=0.8)
+    assert (by_z.consistency, by_z.conflict) == (rate(12, 20, z=1.0), rate(6, 20, z=1.0))
+    assert by_z.first_preference == rate(4, 6, z=1.0)
+    assert (by_level.consistency, by_level.conflict) == tuple(rate(x, 20, confidence=0.8) for x in (12, 6))
+    assert by_level.first_preference == rate(4, 6, confidence=0.8)
 
 
 def test_no_conflict_and_no_pair() -> None:
@@ -41,7 +45,7 @@ def test_no_conflict_and_no_pair() -> None:
     assert (found.first_preference.interval.lower, found.first_preference.interval.upper) == (0, 1)
     assert (found.effect, found.p_value) == (0, 1)
     empty = position_bias(SwappedPairs())
-    assert isinstance(empty.effect, Undefined)
+    assert empty.effect == Undefined("no pair was judged in both orders")
     assert isinstance(empty.consistency.estimate, Undefined)
     for name in ("same_a", "same_b", "both_tie", "both_first", "both_second", "other"):
         with pytest.raises(ValueError, match=f"{name} is -1"):
@@ -209,6 +213,11 @@ def test_self_preference_level() -> None:
     """The level reaches the rates and the difference."""
     found = self_preference(family_rows(30, 40), confidence=0.9)
     assert found.own.interval.confidence == pytest.approx(0.9)
+    assert found.others.interval.confidence == pytest.approx(0.9)
+    adjusted = ratio(found.adjusted).odds_ratio.interval
+    assert isinstance(adjusted, Interval)
+    assert adjusted.confidence == 0.9
+    assert self_preference(family_rows(30, 40), z=1.0).others == rate(4, 40, z=1.0)
     assert not isinstance(found.difference, Undefined)
     assert isinstance(found.difference.interval, Interval)
     assert found.difference.interval.confidence == pytest.approx(0.9)

@@ -264,6 +264,10 @@ def test_paired_bootstrap_agrees_with_the_exact_distribution() -> None:
     )
     assert sampled.p_value == pytest.approx(exact.p_value, abs=0.006)
     assert sampled.resamples == 40_000
+    narrow = paired_bootstrap(differences, rng=rng(), confidence=0.5)
+    assert not isinstance(narrow, Undefined)
+    assert isinstance(narrow.interval, Interval)
+    assert (narrow.interval.confidence, narrow.resamples) == (0.5, 10_000)
 
 
 def test_paired_bootstrap_p_is_never_0_and_at_most_1() -> None:

@@ -297,10 +297,12 @@ def test_failures_among_accepted_at_another_prevalence() -> None:
 def test_failures_among_accepted_without_an_acceptance() -> None:
     """Nothing accepted, or an unknown rate, has no share; a prevalence of 0 or 1 is refused."""
     nothing = failures_among_accepted_at(0.2, rate(0, 9), rate(9, 9))
-    assert isinstance(nothing.estimate, Undefined)
+    assert nothing.estimate == Undefined("nothing is accepted")
     assert (nothing.interval.lower, nothing.interval.upper) == (0, 1)
-    assert isinstance(failures_among_accepted_at(0.2, rate(0, 0), rate(1, 9)).estimate, Undefined)
-    assert isinstance(failures_among_accepted_at(0.2, rate(1, 9), rate(0, 0)).estimate, Undefined)
+    for far, cost in ((rate(0, 0), rate(1, 9)), (rate(1, 9), rate(0, 0))):
+        found = failures_among_accepted_at(0.2, far, cost)
+        assert found.estimate == Undefined("one of the two rates has no case")
+    assert nothing.interval.sided == 2
     for prevalence in (0, 1):
         with pytest.raises(ValueError, match="prevalence is"):
             failures_among_accepted_at(prevalence, rate(1, 9), rate(1, 9))

@@ -52,6 +52,7 @@ def test_candidate_arguments() -> None:
         ({"generate": -1}, "generate is -1"),
         ({"check": math.nan}, "check is nan"),
         ({"k": 0}, "k is 0"),
+        ({"k": -1}, "^k is -1"),
     ):
         with pytest.raises(ValueError, match=message):
             candidate_costs(**{"p": 0.5, "generate": 1, "check": 1, "k": 2, **changed})  # type: ignore[arg-type]
@@ -84,7 +85,8 @@ def test_crossover() -> None:
     first = candidate_costs(p=0.3, generate=0.05, check=0.055, k=4).sequential_per_accepted
     second = candidate_costs(p=0.5, generate=0.12, check=0.055, k=4).sequential_per_accepted
     assert first == pytest.approx(second)
-    assert isinstance(crossover_check_cost(p_a=0.3, generate_a=0.05, p_b=0.3, generate_b=0.12), Undefined)
+    same = crossover_check_cost(p_a=0.3, generate_a=0.05, p_b=0.3, generate_b=0.12)
+    assert same == Undefined("both succeed equally often: no check cost changes which is cheaper")
     for changed, message in (
         ({"p_a": 0}, "p_a is 0"),
         ({"p_b": 2}, "p_b is 2"),
@@ -121,9 +123,10 @@ def test_judge_in_loop_edges() -> None:
         ("frr", 2),
         ("handoff_cost", -1),
         ("sessions", 0),
+        ("sessions", -1),
         ("target", 1),
     ):
-        with pytest.raises(ValueError, match=f"{name} is {value}"):
+        with pytest.raises(ValueError, match=f"^{name} is {value}"):
             judge_in_loop(**{**good, name: value})  # type: ignore[arg-type]
 
 

@@ -19,6 +19,7 @@ from calibration.statistics.error_rates import (
     resolution_bounds,
     whole_rubric_case,
 )
+from calibration.statistics.proportions import rate
 from calibration.values import Undefined
 from rubrics.verdict import FAIL, PASS, Outcome, UnknownReason, Verdict, unknown
 
@@ -242,7 +243,8 @@ def test_groups_have_their_own_status() -> None:
         ("c", 5, 5, GroupStatus.NOT_ASSESSED),
     ]
     assert {g.limit for g in found} == {0.2}
-    assert found[0].far.interval.confidence == pytest.approx(0.95, abs=1e-4)
+    by_z = far_by_group([["a"]] * 30, [True] * 30, limits=0.1, z=1.0)
+    assert by_z[0].far == rate(30, 30, z=1.0)
 
 
 def test_severity_levels_have_their_own_limits() -> None:

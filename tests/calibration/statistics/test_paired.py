@@ -40,7 +40,7 @@ def test_independent_difference_agrees_with_statsmodels(
     assert isinstance(found.interval, Interval)
     assert found.value == pytest.approx(first[0] / first[1] - second[0] / second[1])
     assert (found.interval.lower, found.interval.upper) == pytest.approx((low, high), abs=1e-9)
-    assert found.interval.method == "newcombe-independent"
+    assert (found.interval.method, found.interval.sided) == ("newcombe-independent", 2)
     assert -1 <= found.interval.lower <= found.interval.upper <= 1
 
 
@@ -79,7 +79,8 @@ def test_paired_difference(cells: tuple[int, int, int, int], low: float, high: f
     assert isinstance(found.interval, Interval)
     assert (found.interval.lower, found.interval.upper) == pytest.approx((low, high), abs=1e-10)
     assert found.value == pytest.approx((cells[2] - cells[1]) / sum(cells))
-    assert (found.interval.method, found.interval.confidence) == ("newcombe-paired", 0.95)
+    interval = found.interval
+    assert (interval.method, interval.confidence, interval.sided) == ("newcombe-paired", 0.95, 2)
 
 
 @given(st.tuples(*[st.integers(0, 30)] * 4).filter(any))
@@ -143,12 +144,15 @@ def test_paired_normal_by_hand() -> None:
     assert found.standard_error == pytest.approx(math.sqrt(0.1075 / 200))
     assert found.half_width == pytest.approx(1.96 * found.standard_error)
     assert (found.interval.lower, found.interval.upper) == pytest.approx((0.0045594, 0.0954406), abs=5e-7)
-    assert found.interval.method == "paired-normal"
+    assert (found.interval.method, found.interval.sided) == ("paired-normal", 2)
     same = paired_normal(10, 0, 10, confidence=0.9)
     assert not isinstance(same, Undefined)
     assert (same.difference, same.standard_error, same.interval.confidence) == (-1, 0, 0.9)
     with pytest.raises(ValueError, match="x is 11 of n 10"):
         paired_normal(6, 5, 10)
+    for arguments, name in (((-1, 1, 9), "b"), ((1, -1, 9), "c"), ((1, 1, -1), "n")):
+        with pytest.raises(ValueError, match=f"^{name} is -1; a count"):
+            paired_normal(*arguments)
 
 
 def test_pairing_gain_by_hand() -> None:

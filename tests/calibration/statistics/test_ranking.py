@@ -61,10 +61,11 @@ def test_clustered_difference_edges() -> None:
     one = clustered_difference([2], [5])
     assert not isinstance(one, Undefined)
     assert one.value == pytest.approx(0.4)
-    assert isinstance(one.interval, Undefined)
+    assert one.interval == Undefined("fewer than two clusters: their spread is unknown")
     flat = clustered_difference([1, 2, 3], [2, 4, 6])
     assert not isinstance(flat, Undefined)
-    assert isinstance(flat.interval, Undefined)
+    assert flat.value == 0.5
+    assert flat.interval == Undefined("no cluster departs from the mean: their spread is unknown")
     wide = clustered_difference([3, -3], [3, 3])
     assert not isinstance(wide, Undefined)
     assert isinstance(wide.interval, Interval)
@@ -95,6 +96,13 @@ def test_ranks_are_ranges_and_ties_are_named() -> None:
     assert ac.difference == newcombe_paired(PairedTable(24, 46, 0, 30))
 
 
+def test_three_judges_that_separate_have_one_place_each() -> None:
+    """0, 30 and 60 of 100, named against their order: places 1, 2, 3 and no tie."""
+    found = rank_judges({"c": marks(0), "b": marks(30), "a": marks(60)})
+    assert found.ranks == (RankRange("c", 1, 1), RankRange("b", 2, 2), RankRange("a", 3, 3))
+    assert found.ties == ()
+
+
 def test_a_chain_of_ties_has_overlapping_ranges() -> None:
     """0, 5 and 10 of 100: neighbours tie, the ends do not: 1-2, 1-3, 2-3."""
     found = rank_judges({"low": marks(0), "mid": marks(5), "top": marks(10)})
@@ -107,6 +115,7 @@ def test_alpha_decides_what_separates() -> None:
     accepted = {"x": marks(0), "y": marks(6)}
     p = mcnemar_exact(6, 0)
     assert rank_judges(accepted, alpha=p).ties == ()
+    assert rank_judges(accepted, alpha=p).ranks == (RankRange("x", 1, 1), RankRange("y", 2, 2))
     assert rank_judges(accepted, alpha=p / 2).ties == (("x", "y"),)
     with pytest.raises(ValueError, match="alpha is 1"):
         rank_judges(accepted, alpha=1)
@@ -145,6 +154,7 @@ def test_nothing_to_rank() -> None:
     assert none.ranks == (RankRange("x", 1, 2), RankRange("y", 1, 2))
     assert none.pairs[0].difference == Undefined("no shared failure")
     assert none.pairs[0].p_value == 1
+    assert (none.pairs[0].only_first, none.pairs[0].only_second, none.pairs[0].failures) == (0, 0, 0)
     with pytest.raises(ValueError, match="compare them on the failures that all of them judged"):
         rank_judges({"x": [True], "y": []})
     with pytest.raises(ValueError, match="the judges' failures and clusters have 100 and 1"):
