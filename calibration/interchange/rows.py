@@ -23,6 +23,13 @@ BLIND_WORDS: Final = {
     "": Blindness.UNKNOWN,
 }
 SOURCE_WORDS: Final = {**{source.value: source for source in LabelSource}, "": LabelSource.HUMAN}
+# what software writes for a value that it does not have; as an id it would make one item of many
+# fmt: off
+_NO_IDS: Final = frozenset({
+    "nan", "null", "none", "na", "n/a", "#n/a", "<na>", "undefined",
+    "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity",
+})
+# fmt: on
 _LABELS: Final = (
     (Part.HUMAN_LABEL, Side.HUMAN),
     (Part.JUDGE_LABEL, Side.JUDGE),
@@ -77,12 +84,17 @@ class RowReader:
         """What the row is about; the id exactly as written.
 
         Raises:
-            BadRow: no id, or an empty cell in a criterion column.
+            BadRow: no id, a word for a missing value as the id, or an empty cell in a criterion column.
         """
         at = self._at
         item_id = cells[at[Part.ID]]
         if not item_id.strip():
             raise BadRow("id is empty: every row names its item", Part.ID)
+        if fold(item_id) in _NO_IDS:
+            raise BadRow(
+                f"id {shown(item_id)} is how a missing value is written: give each item an id of its own",
+                Part.ID,
+            )
         criterion = cells[at[Part.CRITERION]].strip()
         if not criterion and Part.CRITERION in self._present:
             raise BadRow(

@@ -31,11 +31,29 @@ def test_missing_column() -> None:
 
 
 def test_unknown_label_word() -> None:
-    """Word, count, first line, what is allowed, and a command that works."""
+    """Word, count, first line, what is allowed, and a command in which the person has to choose."""
     said = refused(GOOD + "3,pass,banana\n4,fail,banana\n")
     assert "'judge_label' holds 'banana' (2, first on line 4)" in said
     assert "pass, fail, cannot_decide" in said
-    assert "voirdire check - --map judge:banana=" in said
+    assert "try: voirdire check - --map judge:banana=PASS_OR_FAIL\n" in said
+    assert said.endswith("replace PASS_OR_FAIL by pass or fail\n")
+
+
+def test_a_proposed_command_cannot_be_run_without_a_choice() -> None:
+    """Copied as it stands the command is refused (64): no word becomes a final verdict by itself."""
+    table = GOOD + "3,fail,approve\n4,pass,approve\n"
+    result = run("check", "-", "--map", "judge:approve=PASS_OR_FAIL", "--far-limit", "0.10", stdin=table)
+    assert result.exit_code == 64
+    assert "replace PASS_OR_FAIL by pass or fail" in result.stderr
+    assert run("check", "-", "--map", "judge:approve=pass", stdin=table).exit_code == 0
+
+
+def test_the_doctor_says_what_to_replace() -> None:
+    """Where the words of a column are nobody's guess, the doctor's command comes with the choice to make."""
+    table = "id,human_label,gold,judge_label\n1,pass,pass,approve\n2,fail,fail,deny\n"
+    said = run("check", "-", "--doctor", "--column", "human_label=gold", stdin=table).stdout
+    assert "once you replace PASS_OR_FAIL by pass or fail:" in said
+    assert "--map judge:approve=PASS_OR_FAIL --map judge:deny=PASS_OR_FAIL" in said
 
 
 def test_words_of_both_sides_are_told_at_once_and_the_command_works(tmp_path: Path) -> None:
@@ -207,6 +225,29 @@ def test_half_a_surrogate_pair_is_refused() -> None:
 def test_an_empty_id_is_refused() -> None:
     """Every row names its item."""
     assert "id is empty" in refused(GOOD + " ,pass,pass\n")
+
+
+@pytest.mark.parametrize(
+    "word", ["NaN", "nan", "null", "NULL", "None", " none ", "NA", "#N/A", "<NA>", "inf"]
+)
+def test_a_missing_value_is_no_id(word: str) -> None:
+    """Rows that all have the id NaN would be one item, and its repeats left out without a word."""
+    said = refused(GOOD + f"{word},fail,fail\n{word},fail,fail\n")
+    assert f"line 4: id {word!r} is how a missing value is written: give each item an id" in said
+
+
+@pytest.mark.parametrize("token", ["NaN", "Infinity", "-Infinity", '"nan"'])
+def test_json_tokens_that_are_no_ids(token: str) -> None:
+    """NaN and Infinity in JSON name no item, and neither does null."""
+    line = '{{"id": {}, "human_label": "fail", "judge_label": "fail"}}\n'
+    assert "give each item an id" in refused(line.format('"1"') + line.format(token))
+    assert "id is empty" in refused(line.format('"1"') + line.format("null"))
+
+
+def test_ids_that_merely_hold_such_a_word_are_read() -> None:
+    """Only the whole cell counts: nan-1 and none_of_these are ids."""
+    text = HEAD + "nan-1,pass,pass\nnone_of_these,fail,fail\nNaNcy,pass,pass\n"
+    assert json.loads(run("check", "-", "--json", stdin=text).stdout)["counts"]["clusters"] == 3
 
 
 def test_a_verdict_that_has_a_reason_for_none() -> None:
