@@ -16,6 +16,7 @@ from calibration.rendering.numbers import whole
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.sentences import more_failures
 from calibration.rendering.text import counted
+from calibration.rendering.unmeasured import unmeasured_step
 from calibration.rendering.vocabulary import name_words
 
 
@@ -40,6 +41,9 @@ def _step(reading: Reading) -> str:
         return _before_relying(reading)
     if reading.outcome is AdmissionOutcome.REJECT:
         return f"{_to_read(reading, binding)}, change the judge, use a fresh set"
+    unmeasured = "" if reading.report.headline.n else unmeasured_step(reading)
+    if unmeasured:
+        return unmeasured
     if reading.report.open.x and (
         binding.kind is not ItemKind.DATA_QUALITY or binding.name == "far_high_bound"
     ):

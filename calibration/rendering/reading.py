@@ -99,6 +99,16 @@ class Reading:
         return row.accepted + row.open
 
     @property
+    def unagreed(self) -> int:
+        """Answers without an agreed label."""
+        return self.report.table.unresolved.total
+
+    @property
+    def audit(self) -> bool:
+        """True where only answers that the judge accepted were sampled."""
+        return self.report.failure_among_accepted.describes == "deployment"
+
+    @property
     def pairs(self) -> bool:
         """True where no candidate is declared and the wrong-side rate stands in FAR's place."""
         return self.report.far is None

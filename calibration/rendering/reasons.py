@@ -11,6 +11,7 @@ from calibration.rendering.numbers import end_text, whole
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.sentences import MANY, more_failures
 from calibration.rendering.text import capital, counted, listed, named, number_word, sentence, visible
+from calibration.rendering.unmeasured import unmeasured_bound, unmeasured_step
 from calibration.rendering.vocabulary import OUTCOME_WORDS, name_words
 from calibration.statistics.gates import shrink
 from calibration.statistics.normal import z_value
@@ -73,9 +74,7 @@ def _item_bound(item: PolicyItem, reading: Reading, who: str) -> str:
 def _far_bound(reading: Reading, who: str) -> str:
     """The gate's two-sided question in words: what was accepted, how far it reaches, where the limit is."""
     if not reading.report.headline.n:
-        nothing = "no answer failed, so there is nothing to measure false acceptance on."
-        if reading.pairs:
-            nothing = "no pair has a preferred side, so there is nothing to measure the wrong side on."
+        nothing = unmeasured_bound(reading)
         return sentence(nothing if who == "It" else f"{who}: {nothing}")
     did = "preferred the wrong side of" if reading.pairs else "accepted"
     return f"{who} {did} {_reach(reading)}{_worth(reading)}"
@@ -199,7 +198,10 @@ def _rejected_change(reading: Reading) -> list[str]:
 def _insufficient_change(reading: Reading) -> list[str]:
     said = []
     table, binding = reading.report.table, reading.binding
-    if binding is None or binding.kind is ItemKind.FAR:
+    unmeasured = "" if reading.report.headline.n else unmeasured_step(reading)
+    if unmeasured:
+        said.append(sentence(unmeasured))
+    elif binding is None or binding.kind is ItemKind.FAR:
         missing = table.fail.open
         alone = f"The {counted(missing, 'missing verdict')} on failing answers: they alone may decide it."
         said.append(alone if missing else sentence(more_failures(reading)))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calibration.evidence import AdmissionOutcome, Comparison, EvidenceGrade, Examination
+from calibration.evidence import AdmissionOutcome, Comparison, Examination
 from calibration.rendering.numbers import NBSP, interval_decimals, limit_text, percent, share, whole
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.text import counted, listed, number_word, sentence
+from calibration.rendering.unmeasured import unmeasured_clause
 from calibration.rendering.vocabulary import OUTCOME_WORDS
 from calibration.statistics.proportions import wilson_interval
 
@@ -31,18 +32,11 @@ def headline(shown: Examination | Comparison) -> str:
 
 def _count_clause(reading: Reading) -> str:
     """What the judge did to the failing answers, and what fits the sample."""
-    far, total = reading.report.headline, reading.report.table.all.total
+    far = reading.report.headline
+    if far.n == 0:
+        return unmeasured_clause(reading)
     if reading.pairs:
         return _pair_clause(reading)
-    if far.n == 0:
-        who = {
-            EvidenceGrade.MODEL: "the model or code",
-            EvidenceGrade.CONSTRUCTED: "the constructed labels",
-        }.get(reading.report.evidence_grade, "people")
-        return (
-            f"{who} failed none of {counted(total, 'answer')}, so nothing shows how often "
-            "the judge accepts a failure"
-        )
     against = _against(reading)
     accepted = f"the judge accepted {whole(far.x)}, {reading.far.estimate}"
     if against:
@@ -55,9 +49,7 @@ def _count_clause(reading: Reading) -> str:
 
 def _pair_clause(reading: Reading) -> str:
     """How often the judge preferred the side that people rejected, where no side is the candidate."""
-    rate, total = reading.report.headline, reading.report.table.all.total
-    if rate.n == 0:
-        return f"people preferred a side of none of {counted(total, 'pair')}"
+    rate = reading.report.headline
     against = _against(reading)
     chosen = f"the judge preferred the other side of {whole(rate.x)}, {reading.far.estimate}"
     if against:
@@ -121,12 +113,24 @@ def _group_clause(group: Sequence[Reading], *, named: bool) -> str:
             )
         )
     if sizes[-1] == 0:
-        return f"{where}no answer was failed, so nothing shows how often a failure is accepted"
+        return where + _unmeasured_group(group)
     size = (
         counted(sizes[0], "answer") if len(sizes) == 1 else f"{whole(sizes[0])} to {whole(sizes[-1])} answers"
     )
     judges = f"{number_word(len(group))} judges"
     return f"{where}of {size} {group[0].labelled_by}, {judges} accepted {_span(group)}"
+
+
+def _unmeasured_group(group: Sequence[Reading]) -> str:
+    """Why none of several judges has a failing answer."""
+    if group[0].audit:
+        return (
+            "the answers were sampled from what the judges accepted, so nothing shows how often they accept "
+            "a failure"
+        )
+    if group[0].unagreed:
+        return unmeasured_clause(group[0])
+    return "no answer was failed, so nothing shows how often a failure is accepted"
 
 
 def _span(group: Sequence[Reading]) -> str:
