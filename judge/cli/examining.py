@@ -18,7 +18,6 @@ from calibration.interchange.flat import FlatTable, diagnose, parse_table
 from calibration.interchange.grid import DELIMITERS
 from calibration.interchange.lines import display_name, read_bytes, write_rejected
 from calibration.interchange.options import OnRepeat, ReadOptions
-from calibration.interchange.rows import DEFAULT_CRITERION, DEFAULT_JUDGE
 from calibration.interchange.words import parse_map
 from calibration.labels import LabelSource, ReferenceRule
 from calibration.policy import AdmissionPolicy, far_only, load_policy
@@ -173,17 +172,17 @@ def _examine(table: FlatTable, wanted: Wanted, policy: AdmissionPolicy | None) -
     places: list[RankRange] = []
     ties: list[Tie] = []
     by_judge: dict[str, dict[str, list[Case]]] = {}
-    for criterion, called in _chosen(table.criteria, wanted.criteria, DEFAULT_CRITERION, what="criterion"):
+    for criterion in _chosen(table, table.criteria, wanted.criteria, part=Part.CRITERION):
         references = table.references(criterion, rule=rule, min_raters=wanted.min_raters)
         assessments = table.assessments(criterion)
         reports: list[CalibrationReport] = []
         cases: dict[str, list[Case]] = {}
-        for judge, name in _chosen(table.judges(criterion), wanted.judges, DEFAULT_JUDGE, what="judge"):
-            cases[name] = table.cases(criterion, judge, references)
-            by_judge.setdefault(name, {})[called] = cases[name]
+        for judge in _chosen(table, table.judges(criterion), wanted.judges, part=Part.JUDGE):
+            cases[judge] = table.cases(criterion, judge, references)
+            by_judge.setdefault(judge, {})[criterion] = cases[judge]
             report = build_report(
-                cases[name],
-                scope=ReportScope(judge=name, criterion=called),
+                cases[judge],
+                scope=ReportScope(judge=judge, criterion=criterion),
                 policy=policy,
                 assessments=assessments,
                 supplement=wanted.supplement,
@@ -192,7 +191,7 @@ def _examine(table: FlatTable, wanted: Wanted, policy: AdmissionPolicy | None) -
             reports.append(report)
         examinations.extend(_decided(reports, policy))
         if wanted.rank:
-            ranked, tied = rank(called, cases)
+            ranked, tied = rank(criterion, cases)
             places.extend(ranked)
             ties.extend(tied)
     return Comparison(
@@ -230,24 +229,24 @@ def _decided(reports: Sequence[CalibrationReport], policy: AdmissionPolicy | Non
     ]
 
 
-def _chosen(there: Sequence[str], asked: Sequence[str], default: str, *, what: str) -> list[tuple[str, str]]:
-    """(name in the table, name in the report) of what is asked for; all without a word or with `all`.
-
-    A table whose column is absent has one nameless judge or criterion; one asked-for name names it.
+def _chosen(table: FlatTable, there: Sequence[str], asked: Sequence[str], *, part: Part) -> list[str]:
+    """The judges or criteria that are asked for, in the table's order; all without a word or with `all`.
 
     Raises:
-        DeclarationError: the table does not hold what is asked for.
+        DeclarationError: the table does not hold what is asked for, or has no column that would say.
     """
     if not asked or ALL in asked:
-        return [(name, name) for name in there]
-    if list(there) == [default] and len(asked) == 1:
-        return [(default, asked[0])]
+        return list(there)
     for name in asked:
+        if name not in there and part not in table.columns:
+            raise DeclarationError(
+                f"the table has no {part} column, so its one {part} has no name; leave --{part} out"
+            )
         if name not in there:
             raise DeclarationError(
-                f"the table has no {what} {name!r}; it has {listed(there)}: name one, or all"
+                f"the table has no {part} {name!r}; it has {listed(there)}: name one, or all"
             )
-    return [(name, name) for name in there if name in asked]
+    return [name for name in there if name in asked]
 
 
 def _tell_rejected(file: str, table: FlatTable) -> None:

@@ -324,10 +324,16 @@ def test_an_item_that_a_judge_has_no_row_for_is_missing() -> None:
     assert any("no row for 16 of 200 items" in warning for warning in found["warnings"])
 
 
-def test_a_nameless_judge_may_be_named() -> None:
-    """Without a judge column --judge gives the one judge its name in the report."""
-    _, report = examined(none_of_fifty(), "--judge", "gpt-x", "--criterion", "correct")
-    assert (report["judge"], report["criterion"]) == ("gpt-x", "correct")
+@pytest.mark.parametrize("part", ["judge", "criterion"])
+def test_a_nameless_judge_or_criterion_is_not_renamed(part: str) -> None:
+    """Without the column a name on the command line could only be a mistake: exit 3, and `all` is all."""
+    result = run("check", "-", f"--{part}", "nobody", "--far-limit", "0.10", stdin=to_csv(none_of_fifty()))
+    assert result.exit_code == 3
+    assert result.stdout == ""
+    told = f"the table has no {part} column, so its one {part} has no name; leave --{part} out"
+    assert told in result.stderr
+    code, found = examined(none_of_fifty(), f"--{part}", "all")
+    assert (code, len(found["reports"])) == (0, 1)
 
 
 # -- raters and references -----------------------------------------------------------------------
