@@ -247,8 +247,7 @@ def cells_of(table: Sequence[Sequence[int]]) -> DistinctVectors:
     """The independent cases of a square table as vectors: each cell is one distinct vector.
 
     Raises:
-        ValueError: for a negative count or a table without a case.
-        TypeError: for a count that is no whole number.
+        ValueError: for a count that is negative or no whole number, or a table without a case.
     """
     counts = np.array([require_whole(cell, name="a cell") for row in table for cell in row], dtype=np.int64)
     if not counts.sum():

@@ -16,8 +16,11 @@ def require_count(value: float, *, name: str) -> None:
 
 
 def require_whole(value: int, *, name: str) -> int:
-    """The count as an int; ValueError for a negative one, TypeError for what is no whole number."""
-    whole = index(value)
+    """The count as an int; ValueError for a negative one and for what is no whole number (1.5, NaN, "3")."""
+    try:
+        whole = index(value)
+    except TypeError:
+        whole = -1
     if whole < 0:
         raise ValueError(
             f"{name} is {value!r}; a count is a whole number >= 0: check how the cases were counted"

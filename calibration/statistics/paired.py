@@ -112,8 +112,7 @@ def mcnemar_exact(b: int, c: int) -> float:
     """The two-sided exact p of b against c discordant pairs, in (0, 1]; 1 when there is none.
 
     Raises:
-        ValueError: for a negative count.
-        TypeError: for a count that is no whole number.
+        ValueError: for a count that is negative or no whole number.
 
     Source: McNemar 1947, with the binomial tail at 1/2 doubled.
     """

@@ -96,8 +96,7 @@ def rate(x: int, n: int, *, confidence: float = 0.95, sided: int = 2, z: float |
     """The rate x / n in [0, 1] with its Wilson interval; the estimate is undefined at n = 0.
 
     Raises:
-        ValueError: for a negative count or x > n.
-        TypeError: for a count that is no whole number.
+        ValueError: for a count that is negative or no whole number, or x > n.
     """
     whole_x, whole_n = require_whole(x, name="x"), require_whole(n, name="n")
     return Rate(whole_x, whole_n, wilson_interval(x, n, confidence=confidence, sided=sided, z=z))

@@ -27,13 +27,14 @@ def test_zero_and_effective_counts_are_counts() -> None:
 
 
 def test_a_whole_count_is_returned_as_int() -> None:
-    """Integers of numpy become ints; negatives are refused, fractions are a type error."""
+    """Integers of numpy become ints; negatives, fractions, NaN and text are refused."""
     assert type(checks.require_whole(int(np.int64(3)), name="n")) is int
     assert checks.require_whole(0, name="n") == 0
     with pytest.raises(ValueError, match="n is -1; a count is a whole number >= 0"):
         checks.require_whole(-1, name="n")
-    with pytest.raises(TypeError):
-        checks.require_whole(2.5, name="n")  # type: ignore[arg-type]
+    for value in (2.5, NAN, 3.0, "3", None):
+        with pytest.raises(ValueError, match=rf"^n is {value!r}; a count is a whole number >= 0"):
+            checks.require_whole(value, name="n")  # type: ignore[arg-type]
 
 
 def test_a_part_lies_within_its_whole() -> None:

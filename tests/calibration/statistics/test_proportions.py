@@ -95,7 +95,7 @@ def test_rate_carries_its_counts() -> None:
     assert rate(16, 80, sided=1).interval.upper == pytest.approx(0.2828, abs=5e-5)
     assert rate(0, 50, z=1.96).interval.upper == pytest.approx(0.0713500341743187, abs=1e-15)
     assert isinstance(rate(0, 0).estimate, Undefined)
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match=r"x is 1\.5; a count is a whole number"):
         rate(1.5, 3)  # type: ignore[arg-type]
 
 
