@@ -112,6 +112,8 @@ class CalibrationReport(Frozen):
     """Why the report cannot admit, whatever its numbers; null where it may."""
     raters: RaterFigure | None
     slices: tuple[SliceFigure, ...]
+    accepted_failures: tuple[str, ...] = ()
+    """Ids of the reference failures that the judge accepted, at most 200, to be read."""
     failure_modes: tuple[GroupFigure, ...] = ()
     severities: tuple[GroupFigure, ...] = ()
     corrected: CorrectedFigure | None = None

@@ -8,15 +8,19 @@ import numpy as np
 
 from calibration.evidence import KappaFigure, UndefinedFigure
 from calibration.report.coding import ACCEPTED, FAIL, PASS, REJECTED, CodedCases
-from calibration.statistics.agreement import cohens_kappa
+from calibration.statistics.agreement import Kappa, cohens_kappa
 from calibration.statistics.kappa_interval import kappa_estimate
-from calibration.values import Undefined
+from calibration.statistics.proportions import wilson_interval
+from calibration.values import Interval, Undefined
 
 _METHODS = {
     "fleiss-cohen-everitt": "Fleiss-Cohen-Everitt 1969",
     "bootstrap-percentile": "percentile bootstrap",
     "bootstrap-bca": "BCa bootstrap",
+    "wilson-raw-agreement": "Wilson on raw agreement, all agree",
 }
+
+PERFECT = "wilson-raw-agreement"
 
 Tables = Sequence[Sequence[Sequence[int]]]
 
@@ -33,6 +37,8 @@ def kappa_figure(
     if isinstance(kappa, Undefined) or isinstance(found, Undefined):
         return UndefinedFigure(undefined=(kappa if isinstance(kappa, Undefined) else found).reason)  # type: ignore[union-attr]
     interval = None if isinstance(found.interval, Undefined) else found.interval
+    if kappa.po == 1:
+        interval = _of_perfect_agreement(kappa, kappa.n if clusters is None else len(clusters))
     return KappaFigure(
         estimate=kappa.kappa,
         lower=interval.lower if interval else None,
@@ -44,6 +50,16 @@ def kappa_figure(
         degenerate=isinstance(kappa.interval, Undefined),
         method=_METHODS[interval.method] if interval else "none",
     )
+
+
+def _of_perfect_agreement(kappa: Kappa, worth: float) -> Interval:
+    """An interval where every case agrees, since the standard error and every resample are then useless.
+
+    Raw agreement at the lower end of its Wilson interval, chance agreement as it is: 1 down to
+    (lower - pe) / (1 - pe). Clustered cases are `worth` no more than their clusters.
+    """
+    lower = wilson_interval(worth, worth).lower
+    return Interval((lower - kappa.pe) / (1 - kappa.pe), 1.0, 0.95, 2, PERFECT)
 
 
 def operational_kappa(coded: CodedCases, *, rng: np.random.Generator) -> KappaFigure | UndefinedFigure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from calibration.evidence import (
@@ -30,12 +31,18 @@ from calibration.values import Undefined
 from rubrics.verdict import Verdict
 
 
+MOST_LISTED = 200
+"""Accepted failures whose ids a report lists."""
+
+
 def beyond(
     cases: Sequence[Case], table: VerdictTable, supplement: Supplement, policy: AdmissionPolicy | None
 ) -> dict[str, Any]:
     """The fields of a report that go beyond its set, each null or empty where its input is not known."""
     failures = [case for case in cases if case.reference.verdict is Verdict.FAIL]
+    accepted = (case.item_id for case in failures if case.outcome.accepted)
     return {
+        "accepted_failures": tuple(islice(accepted, MOST_LISTED)),
         "failure_modes": group_figures(failures, [case.failure_modes for case in failures], policy),
         "severities": group_figures(
             failures, [(case.severity,) if case.severity else () for case in failures], policy

@@ -210,3 +210,11 @@ def test_intervals_name_their_target(design: str | None, words: str) -> None:
     """A drawn set speaks of its population, any other of items like these."""
     report = build_report(make_cases(EXERCISE_3), scope=SCOPE, supplement=Supplement(design=design))
     assert words in report.target
+
+
+def test_the_accepted_failures_are_named() -> None:
+    """The ids of the failures that it accepted, in item order, so that a person can read them."""
+    report = build_report(make_cases(EXERCISE_3), scope=SCOPE)
+    assert report.accepted_failures == tuple(f"i{number:05d}" for number in range(16))
+    many = build_report(make_cases({"fail": {"accept": 300}}), scope=SCOPE)
+    assert len(many.accepted_failures) == 200

@@ -203,6 +203,17 @@ def test_constant_judge_has_kappa_zero_without_interval() -> None:
     assert report.kappa.estimate == 0
 
 
+def test_perfect_agreement_has_an_interval_of_its_size() -> None:
+    """Three failures and three passes, all right: kappa 1 down to .22, never [1, 1]."""
+    kappa = make_report({"fail": {"reject": 3}, "pass": {"accept": 3}}).kappa
+    assert isinstance(kappa, KappaFigure)
+    assert kappa.lower is not None
+    # Wilson 6/6: lower 6 / (6 + 1.96²) = .6097; chance agreement .5
+    assert round(kappa.lower, 2) == 0.22
+    assert kappa.upper == 1
+    assert "all agree" in kappa.method
+
+
 def test_clustered_cases_give_kappa_a_wider_bootstrap_interval() -> None:
     """Five cases a cluster that agree or disagree together: the interval is wider than for single cases."""
     counts = {"fail": {"accept": 20, "reject": 60}, "pass": {"accept": 100, "reject": 20}}

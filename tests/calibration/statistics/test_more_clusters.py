@@ -23,7 +23,7 @@ def gate(x: list[int], n: list[int]) -> GateResult:
 
 
 def test_the_advice_holds_where_all_accepted_failures_share_a_prompt() -> None:
-    """20 prompts of five, four accepted in one of them: adding the clean number passes, one fewer does not."""
+    """20 prompts of five, four accepted in one: adding the clean number passes, one fewer does not."""
     needed = more_clusters_needed([(4, 5, 1), (0, 5, 19)], limit=0.1, z=Z, planning_icc=0.3)
     x, n = [4, *[0] * 19], [5] * 20
     assert gate(x + [0] * needed.clean, n + [1] * needed.clean) is GateResult.PASS
