@@ -67,7 +67,7 @@ def found_text(item: PolicyItem, report: CalibrationReport) -> str:
     if item.kind is ItemKind.FAR:
         return _gate_text(item)
     if item.x is not None and item.n is not None:
-        return _rate_found(item)
+        return _open_found(item, report) or _rate_found(item)
     if item.value is None:
         return ""
     if item.name == "blind":
@@ -136,6 +136,30 @@ def _gate_text(item: PolicyItem) -> str:
     limit = float(item.limit) if isinstance(item.limit, int | float) else None
     shown = end_text(end, lower=item.lower, upper=item.upper, limit=limit)
     return f"{whole(item.x)}/{whole(item.n)} {word} {shown}"
+
+
+_OPEN_AS = {
+    "abstention": "if every open verdict were one",
+    "invalid": "if every open verdict were one",
+    "coverage": "if every open verdict were decided",
+}
+
+
+def _open_found(item: PolicyItem, report: CalibrationReport) -> str:
+    """What is known and how far the open could take it, where they differ; the worst case is no fact."""
+    gate = report.guard_gates.get(item.name)
+    if (
+        gate is None
+        or item.lower is None
+        or item.upper is None
+        or (gate.x, gate.n) == (gate.x_best, gate.n_best)
+    ):
+        return ""
+    limit = float(item.limit) if isinstance(item.limit, int | float) else None
+    interval = rate_text(gate.x, gate.n, lower=item.lower, upper=item.upper, limit=limit).interval
+    when = _OPEN_AS.get(item.name, "counting what is open or disputed")
+    known, most = f"{whole(gate.x_best)}/{whole(gate.n_best)}", f"{whole(gate.x)}/{whole(gate.n)}"
+    return f"{known}, up to {most} {when} {interval}"
 
 
 def _rate_found(item: PolicyItem) -> str:

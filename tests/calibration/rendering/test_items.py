@@ -43,6 +43,24 @@ def test_rate_without_an_interval_shows_the_count_that_was_compared(no_good_answ
     assert words(found_text(kept, no_good_answer.report)) == "45/50 90 %"
 
 
+def test_open_verdicts_are_not_said_to_be_abstentions() -> None:
+    """30 missing verdicts are no abstentions and no invalid replies: what is known stands first."""
+    shown = examine(Evidence(fail=90, good=90, open_fail=30), policy=shipped_policy("acceptance"))
+    for name in ("abstention", "invalid"):
+        said = words(found_text(item_of(shown, name), shown.report))
+        assert said == "0/180, up to 30/180 if every open verdict were one [0, 24]"
+    covered = words(found_text(item_of(shown, "coverage"), shown.report))
+    assert covered == "150/180, up to 180/180 if every open verdict were decided [76, 100]"
+
+
+def test_disputed_answers_are_not_said_to_be_turned_away() -> None:
+    """Good answers not accepted: answers without an agreed label count only in the worst case."""
+    evidence = Evidence(fail=50, good=90, accepted_good=80, unresolved=10)
+    shown = examine(evidence, policy=shipped_policy("acceptance"))
+    said = words(found_text(item_of(shown, "non_acceptance_among_pass"), shown.report))
+    assert said.startswith("10/90, up to 20/100 counting what is open or disputed [")
+
+
 def test_share_of_an_item_without_words_of_its_own_is_a_percentage(no_good_answer: Examination) -> None:
     """A share that only a later version knows reads as a percentage, with the limit on it."""
     update = {"name": "later_share", "value": 0.125, "limit": 0.2}
