@@ -71,6 +71,16 @@ _LIKELY_FAIL = frozenset(
     {"0", "0.0", "false", "no", "n", "f", "bad", "incorrect", "wrong", "reject", "rejected", "failed"}
 )
 _MOST_PROPOSED, _LONGEST_PROPOSED = 12, 40
+# stands where only the person knows: a command that holds one is refused until they have chosen
+_PLACEHOLDER: Final[Mapping[Side, str]] = {
+    Side.HUMAN: "PASS_OR_FAIL",
+    Side.JUDGE: "PASS_OR_FAIL",
+    Side.REASON: "WHICH_REASON",
+}
+_TO_REPLACE: Final[Mapping[str, str]] = {
+    "PASS_OR_FAIL": "replace PASS_OR_FAIL by pass or fail",
+    "WHICH_REASON": f"replace WHICH_REASON by {', '.join([*UnknownReason][:-1])} or {[*UnknownReason][-1]}",
+}
 _LIKELY_NOTHING = frozenset(
     {"na", "n/a", "nan", "null", "none", "-", "?", "missing", "#n/a", "skip", "skipped"}
 )
@@ -109,9 +119,11 @@ def parse_map(text: str) -> WordMap:
     """The map that `WORD=MEANING`, `human:WORD=MEANING`, `judge:...` or `reason:...` states.
 
     Raises:
-        DeclarationError: there is no =, or the side does not know the meaning.
+        DeclarationError: there is no =, the side does not know the meaning, or nobody has chosen one yet.
     """
     word, equals, meaning = text.rpartition("=")
+    if choice := _TO_REPLACE.get(meaning.strip().upper()):
+        raise DeclarationError(choice)
     prefix, colon, rest = word.partition(":")
     side = Side(prefix) if colon and prefix in set(Side) else None
     allowed = _TARGETS[side] if side else _TARGETS[Side.JUDGE]
@@ -214,7 +226,9 @@ def likely_meaning(side: Side, word: str) -> str | None:
 def proposed_maps(words: Iterable[tuple[Side, str]]) -> tuple[str, ...]:
     """`--map` arguments that would explain the words; shared by both sides where both agree.
 
-    None where there are too many words, or one is too long, for a command that a person would type.
+    A meaning that does not suggest itself is left to the person: its place is held by a word that
+    `parse_map` refuses, with what to put there (`choices_in`). None where there are too many words, or
+    one is too long, for a command that a person would type.
     """
     words = list(words)
     if len(words) > _MOST_PROPOSED or any(len(word) > _LONGEST_PROPOSED for _, word in words):
@@ -228,7 +242,9 @@ def proposed_maps(words: Iterable[tuple[Side, str]]) -> tuple[str, ...]:
     return tuple(part for argument in arguments for part in ("--map", argument))
 
 
-_PLACEHOLDER: Final = {Side.HUMAN: "cannot_decide", Side.JUDGE: "invalid", Side.REASON: "invalid"}
+def choices_in(command: str) -> tuple[str, ...]:
+    """What a person must replace before the proposed command says anything, one sentence each."""
+    return tuple(sentence for held, sentence in _TO_REPLACE.items() if f"={held}" in command)
 
 
 def is_number(word: str) -> bool:

@@ -19,6 +19,13 @@ def commands_of(diagnosis: Diagnosis, argv: Sequence[str]) -> list[str]:
     return [shlex.join(["voirdire", *argv, *options]) for options in diagnosis.options]
 
 
+def choices_of(commands: Sequence[str]) -> tuple[str, ...]:
+    """What a person must replace in the commands before they can run, one sentence each."""
+    from calibration.interchange.words import choices_in
+
+    return tuple(dict.fromkeys(choice for command in commands for choice in choices_in(command)))
+
+
 def diagnosis_object(diagnosis: Diagnosis, argv: Sequence[str]) -> dict[str, Any]:
     """The doctor's answer for scripts."""
     return {
@@ -81,4 +88,8 @@ def _ways_out(commands: Sequence[str]) -> list[str]:
         return []
     one = "This command would read it, if its words mean what it says:"
     several = "Each of these would read it; take the one that says what the columns and words mean:"
+    choices = choices_of(commands)
+    if choices:
+        one, several = "This command reads it, once you", "Each of these reads it, once you"
+        one, several = (f"{start} {' and '.join(choices)}:" for start in (one, several))
     return ["", several if len(commands) > 1 else one, *(f"  {command}" for command in commands)]

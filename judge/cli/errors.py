@@ -104,7 +104,16 @@ def show(error: Exception, argv: Sequence[str], *, as_json: bool) -> None:
         tell(f"voirdire: {sentence(error)}")
         for line in error.missing if isinstance(error, JudgeNotAdmitted) else ():
             tell(f"  missing: {line}")
-        for way in ways_out(error, argv):
-            tell(f"  try: {way}", wrapped=False)
+        _tell_ways(ways_out(error, argv))
     if as_json:
         sys.stdout.write(json.dumps(error_object(error, argv)) + "\n")
+
+
+def _tell_ways(ways: Sequence[str]) -> None:
+    """Write the commands that would work, and what to replace in them first."""
+    from judge.cli.doctor import choices_of
+
+    for way in ways:
+        tell(f"  try: {way}", wrapped=False)
+    for choice in choices_of(ways) if ways else ():
+        tell(f"  {choice}")
