@@ -22,7 +22,7 @@ from calibration.simulating.scenarios import (
     rejected,
 )
 from calibration.statistics.agreement import cohens_kappa
-from calibration.statistics.gate_curve import GateSetting, PlannedStratum, admission_curve
+from calibration.statistics.gate_curve import GateSetting, PlannedStratum, admission_curve, stratum_fars
 from calibration.statistics.planning import gate_characteristic
 from calibration.statistics.proportions import GateResult, max_accepted, score_gate
 from calibration.statistics.rater_error import RaterErrors, apparent_far
@@ -115,8 +115,8 @@ def _clustered(name: str, prompts: int, far: float) -> Scenario:
 
 def _stratified() -> Scenario:
     """Two strata, the hard one rarer in use and drawn more often; exact by every table of counts."""
-    strata = (PlannedStratum("easy", 0.7, 80), PlannedStratum("hard", 0.3, 40, ratio=3.0))
-    far = LIMIT / (0.7 + 0.3 * 3.0)
+    strata = (PlannedStratum("easy", 0.8, 90), PlannedStratum("hard", 0.2, 90, ratio=3.0))
+    easy, hard = stratum_fars(strata, LIMIT)
 
     def promises(found: Sequence[Calibration], rng: np.random.Generator) -> list[Promise]:
         (chance,) = admission_curve(GateSetting(limit=LIMIT, strata=strata), [LIMIT], rng=rng)
@@ -127,9 +127,9 @@ def _stratified() -> Scenario:
         ]
 
     groups = (
-        failing(80, far, stratum="easy", probability=80 / 700),
-        failing(40, 3 * far, stratum="hard", probability=40 / 300),
-        passing(60, 0.08, stratum="easy", probability=80 / 700),
+        failing(90, easy, stratum="easy", probability=90 / 800),
+        failing(90, hard, stratum="hard", probability=90 / 200),
+        passing(60, 0.08, stratum="easy", probability=90 / 800),
     )
     return Scenario(
         "at the limit, two strata re-weighted",
@@ -241,7 +241,7 @@ def _effect(positions: Sequence[PositionFigure], n: int) -> tuple[int, int]:
 
 def _mislabelled(prevalence: float, far: float, errors: RaterErrors) -> Scenario:
     """Raters who sometimes fail a good answer: the bias of STATISTICS §7, and its correction where known."""
-    items, turned_away = 2_000, 0.05
+    items, turned_away = 1_000, 0.05
     fails = round(items * prevalence)
     groups = (failing(fails, far), passing(items - fails, turned_away))
 

@@ -17,7 +17,7 @@ from calibration.simulating.scenarios import Calibration, Scenario
 
 FULL = 1_000
 QUICK = 60
-_LEAST = 20
+_LEAST = 10
 _SCOPE = ReportScope(judge="planted", criterion=CRITERION)
 
 
