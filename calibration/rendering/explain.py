@@ -150,7 +150,8 @@ def _agreement() -> Entries:
         "Cohen's kappa: agreement beyond chance of accepted or not accepted with pass or fail, over all "
         "answers with a reference label. Interval: large-sample (Fleiss, Cohen, Everitt 1969); percentile "
         "bootstrap where a margin is under 10 % or several answers share a prompt, then resampled by "
-        "prompt. Read it with both margins: it does not tell how often failures slip through, so it is "
+        "prompt; where every answer agrees, from Wilson's lower end of the raw agreement. "
+        "Read it with both margins: it does not tell how often failures slip through, so it is "
         "never the gate. Not assessed where the rarer label or verdict is under 10 %.",
     )
     yield (

@@ -131,12 +131,13 @@ def plain(number: Decimal | float) -> str:
 
 
 def coefficient_text(estimate: float, lower: float | None, upper: float | None) -> tuple[str, str]:
-    """A kappa-like number in [-1, 1] and its interval, two texts; the interval is empty where there is none.
+    """A kappa-like number in [-1, 1] and its interval, two texts; in words where there is no interval.
 
-    At least one decimal; two without an interval.
+    At least one decimal, and one where every resample gives the same number; an interval of no width would
+    claim certainty, so it counts as none.
     """
-    if lower is None or upper is None:
-        return fixed(estimate, 2), ""
+    if lower is None or upper is None or lower == upper:
+        return fixed(estimate, 1 if estimate in (-1.0, 0.0, 1.0) else 2), "(no interval: too uniform)"
     decimals = interval_decimals(lower, upper, least=1)
     return fixed(estimate, decimals), f"[{fixed(lower, decimals)}, {fixed(upper, decimals)}]"
 

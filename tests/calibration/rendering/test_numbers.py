@@ -136,7 +136,9 @@ def test_limit_prints_as_written(limit: float, words: str) -> None:
         (0.7664, 0.6740, 0.8588, ("0.77", "[0.67, 0.86]")),  # half-width .09
         (0.41, 0.29, 0.53, ("0.4", "[0.3, 0.5]")),  # half-width .12
         (-0.05, -0.12, 0.02, ("−0.05", "[−0.12, 0.02]")),
-        (0.0, None, None, ("0.00", "")),
+        (0.0, None, None, ("0.0", "(no interval: too uniform)")),
+        (1.0, 1.0, 1.0, ("1.0", "(no interval: too uniform)")),
+        (0.876, None, None, ("0.88", "(no interval: too uniform)")),
     ],
 )
 def test_coefficient_carries_the_decimals_of_its_interval(
