@@ -32,7 +32,9 @@ def admit(
     report: Annotated[
         str | None, typer.Option(metavar="DIGEST", help="The report's set, by the digest of the report.")
     ] = None,
-    rubric: Annotated[str | None, typer.Option(metavar="NAME[@V]")] = None,
+    rubric: Annotated[
+        str | None, typer.Option(metavar="NAME[@V]", help="Default: the one under which items are labelled.")
+    ] = None,
     role: Annotated[str, typer.Option(help="acceptance, review_trigger or diagnostic.")] = "acceptance",
     population: Annotated[str, typer.Option(help="The outputs it is for.")] = "as calibrated",
     as_json: Annotated[bool, typer.Option("--json", help="Print the decision as JSON.")] = False,
