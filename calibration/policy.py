@@ -34,6 +34,10 @@ GUARDS: dict[str, tuple[ItemKind, frozenset[str]]] = {
 """What each guard may do and which comparisons it knows (STATISTICS §0.4, §10)."""
 
 
+LEAST_LIMIT = 0.0001
+"""Least FAR limit that is examined: even a perfect judge would need 38,411 failures."""
+
+
 class ClusterRule(Frozen):
     """How items that share a cluster are allowed for."""
 
@@ -50,7 +54,7 @@ class FarGate(Frozen):
     interval: Literal["wilson"] = "wilson"
     confidence: float = Field(default=0.95, gt=0, lt=1)
     sided: Literal[1, 2] = 2
-    upper_at_most: float = Field(gt=0, lt=1)
+    upper_at_most: float = Field(ge=LEAST_LIMIT, lt=1)
     open_verdicts: Literal["worst_case_to_pass_best_case_to_fail"] = "worst_case_to_pass_best_case_to_fail"
     cluster: ClusterRule = ClusterRule()
 
@@ -247,9 +251,11 @@ def far_only(limit: float) -> AdmissionPolicy:
     """The shipped far_only policy with another limit on FAR.
 
     Raises:
-        DeclarationError: the limit is not between 0 and 1.
+        DeclarationError: the limit is not between 0.0001 and 1.
     """
-    if not 0 < limit < 1:
-        raise DeclarationError(f"FAR limit {limit!r} is not a rate between 0 and 1; 0.10 means 10 %")
+    if not LEAST_LIMIT <= limit < 1:
+        raise DeclarationError(
+            f"FAR limit {limit!r} is not a rate between {LEAST_LIMIT} and 1; 0.10 means 10 %"
+        )
     base = shipped_policy("far_only")
     return base.model_copy(update={"primary": base.primary.model_copy(update={"upper_at_most": limit})})

@@ -30,10 +30,33 @@ class NullAs(StrEnum):
     INVALID = "invalid"
 
 
-def _rate(value: float | None) -> float | None:
-    """The limit, refused where it is not a rate."""
-    if value is not None and not 0 < value < 1:
-        raise typer.BadParameter(f"{value:g} is not a rate between 0 and 1; 0.10 means 10 %")
+_LEAST_LIMIT = 0.0001  # calibration.policy.LEAST_LIMIT, which --help need not load
+
+
+def _rate(text: str) -> float:
+    """The rate that a text states, refused in one sentence where it states none."""
+    return _between(text, 0)
+
+
+def _limit(text: str) -> float:
+    """The limit that a text states; under 0.0001 nobody could collect the failures that it takes."""
+    return _between(text, _LEAST_LIMIT)
+
+
+def _between(text: str, least: float) -> float:
+    """The number of a text from `least`, and above 0, to below 1.
+
+    Raises:
+        typer.BadParameter: the text is no such number.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not (0 < value < 1 and value >= least):
+        raise typer.BadParameter(
+            f"{text!r} is not a rate between {least} and 1, such as 0.10, which means 10 %"
+        )
     return value
 
 
@@ -71,7 +94,7 @@ def check(
     far_limit: Annotated[
         float | None,
         typer.Option(
-            callback=_rate,
+            parser=_limit,
             rich_help_panel=_LIMIT,
             metavar="RATE",
             help="Largest share of failing answers that the judge may accept, e.g. 0.10; the end of the "
@@ -160,7 +183,7 @@ def check(
         typer.Option(
             metavar="RATE",
             rich_help_panel=_BEYOND,
-            callback=_rate,
+            parser=_rate,
             help="Share of failures in use: failure among accepted is restated for it.",
         ),
     ] = None,

@@ -8,6 +8,7 @@ import pytest
 
 from calibration.policy import (
     GUARDS,
+    LEAST_LIMIT,
     SHIPPED,
     Guard,
     far_only,
@@ -15,6 +16,7 @@ from calibration.policy import (
     parse_policy,
     shipped_policy,
 )
+from calibration.statistics.planning import min_failures_clean
 from rubrics.errors import DeclarationError
 
 MINIMAL = "name: mine\nversion: 1\nprimary: {upper_at_most: 0.05}\n"
@@ -44,11 +46,18 @@ def test_far_only_takes_a_limit_and_gets_another_digest() -> None:
     assert far_only(0.10).digest == shipped_policy("far_only").digest
 
 
-@pytest.mark.parametrize("limit", [0.0, 1.0, 10.0, -0.1, float("nan")])
+@pytest.mark.parametrize("limit", [0.0, 1.0, 10.0, -0.1, float("nan"), 1e-300, 0.00009])
 def test_a_limit_that_is_no_rate_is_refused(limit: float) -> None:
-    """A limit outside (0, 1) is named with what is allowed."""
-    with pytest.raises(DeclarationError, match="between 0 and 1"):
+    """A limit that is no rate, or that no evidence could show, is named with what is allowed."""
+    with pytest.raises(DeclarationError, match=r"between 0\.0001 and 1"):
         far_only(limit)
+
+
+def test_the_least_limit_is_what_its_comment_says() -> None:
+    """0.0001 is taken, and takes 38,411 failures of a judge without a fault."""
+    policy = far_only(LEAST_LIMIT)
+    assert policy.primary.upper_at_most == 0.0001
+    assert min_failures_clean(0.0001, z=policy.z) == 38_411
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from calibration.policy import LEAST_LIMIT
+from judge.cli import check
 from tests.command_line import run
 from tests.tables import rows, sixteen_of_eighty, to_csv, to_json_lines, write_csv
 
@@ -398,6 +400,31 @@ def test_options_that_name_what_is_not_there(args: tuple[str, ...], tmp_path: Pa
     assert result.exit_code == 3
     assert "nope" in result.stderr or "nowhere" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "limit", ["10%", "abc", "0,1", "", "0", "1", "10", "-0.1", "nan", "inf", "1e-300", "0.00009"]
+)
+def test_a_limit_that_is_none_is_named_with_what_is_allowed(limit: str) -> None:
+    """One sentence with what was given and 0.10, at once and with the exit code of a wrong command line."""
+    result = run("check", "-", "--far-limit", limit, stdin=GOOD)
+    assert result.exit_code == 64
+    assert f"{limit!r} is not a rate between 0.0001 and 1, such as 0.10, which means 10 %" in result.stderr
+    assert "--far-limit" in result.stderr
+
+
+def test_the_command_line_and_the_policy_have_one_least_limit() -> None:
+    """The number that --help need not load is the policy's; the least limit itself is examined."""
+    assert check._LEAST_LIMIT == LEAST_LIMIT
+    assert run("check", "-", "--far-limit", str(LEAST_LIMIT), stdin=GOOD).exit_code == 2
+
+
+@pytest.mark.parametrize("rate", ["50%", "", "0", "1"])
+def test_a_prevalence_that_is_no_rate(rate: str) -> None:
+    """The share of failures in use is a rate like any other."""
+    result = run("check", "-", "--prevalence", rate, stdin=GOOD)
+    assert result.exit_code == 64
+    assert f"{rate!r} is not a rate between 0 and 1" in result.stderr
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
