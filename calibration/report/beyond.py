@@ -30,7 +30,6 @@ from calibration.statistics.rater_error import (
 from calibration.values import Undefined
 from rubrics.verdict import Verdict
 
-
 MOST_LISTED = 200
 """Accepted failures whose ids a report lists."""
 
