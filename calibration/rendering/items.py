@@ -57,7 +57,8 @@ def _number(item: PolicyItem, number: float | int | str) -> str:
         return next((words for grade, words in GRADE_WORDS.items() if grade.value == number), visible(number))
     if item.comparison.startswith("count_"):
         return whole(int(number))
-    if item.name in _COEFFICIENTS or item.kind is ItemKind.AGREEMENT:
+    side_share = item.name == "informative" and item.n is not None
+    if not side_share and (item.name in _COEFFICIENTS or item.kind is ItemKind.AGREEMENT):
         return fixed(number, 2) if number else "0"
     return limit_text(number)
 
@@ -125,6 +126,22 @@ def _range(item: PolicyItem, lower: float, upper: float) -> str:
         return f"{fixed(lower * 100, decimals)} to {fixed(upper * 100, decimals)} points"
     decimals = interval_decimals(lower, upper, least=1)
     return f"{fixed(lower, decimals)} to {fixed(upper, decimals)}"
+
+
+def informative_words(item: PolicyItem, report: CalibrationReport) -> str:
+    """Whether the judge is shown to tell good from bad, by how much, and what was asked."""
+    shown = item.status is ItemStatus.PASS
+    if item.n is not None:
+        state = "picks the right side" if shown else "not shown to pick the right side"
+        found = f"{_rate_found(item)} of the sides that it picked are right" if item.n else "it picked none"
+        return f"{state} more often than the wrong one: {found}; asked: more than {_number(item, 0.5)}"
+    state = "tells good from bad" if shown else "not shown to tell good from bad"
+    if item.lower is None or item.upper is None:
+        rows = (("failing", report.table.fail), ("good", report.table.passing))
+        lacking = " and no ".join(f"{which} answer" for which, row in rows if not row.total)
+        return f"{state}: no {lacking} with an agreed label to tell apart"
+    points = _range(item, item.lower, item.upper)
+    return f"{state}: it accepts good answers {points} more often than failing ones; asked: more than 0"
 
 
 def _gate_text(item: PolicyItem) -> str:

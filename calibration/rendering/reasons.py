@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from calibration.evidence import AdmissionOutcome, ItemKind, ItemStatus, PolicyItem
-from calibration.rendering.items import detail_words, found_text, limit_words
+from calibration.rendering.items import detail_words, found_text, informative_words, limit_words
 from calibration.rendering.numbers import end_text, whole
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.sentences import MANY, more_failures
@@ -63,6 +63,9 @@ def bound_by(reading: Reading, who: str = "It") -> list[str]:
 
 
 def _item_bound(item: PolicyItem, reading: Reading, who: str) -> str:
+    if item.name == "informative":
+        said = informative_words(item, reading.report)
+        return sentence(said if who == "It" else f"{who}: {said}")
     found = found_text(item, reading.report)
     stated = f"{name_words(item.name)}: {found}" if found else name_words(item.name)
     asked = f"; the policy asks for {limit_words(item)}" if item.limit is not None else ""

@@ -26,7 +26,7 @@ UNASKED = "not decided"
 
 NAMES = {
     "far": "false acceptance",
-    "informative": "tells good from bad",
+    "informative": "telling good from bad",
     "non_acceptance_among_pass": "good answers not accepted",
     "frr": "good answers rejected",
     "failure_among_accepted": "failures among accepted",

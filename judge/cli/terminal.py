@@ -23,7 +23,14 @@ from calibration.evidence import (
 from calibration.rendering.beyond import beyond_sentences
 from calibration.rendering.characters import PLAIN, SIGNS, Glyphs, axis, draw
 from calibration.rendering.explain import explanation
-from calibration.rendering.items import coefficient_words, detail_words, found_text, kappa_words, limit_words
+from calibration.rendering.items import (
+    coefficient_words,
+    detail_words,
+    found_text,
+    informative_words,
+    kappa_words,
+    limit_words,
+)
 from calibration.rendering.next_step import next_step
 from calibration.rendering.numbers import NNBSP, rate_text
 from calibration.rendering.page import rank_note, report_warnings
@@ -324,6 +331,8 @@ def _shown_items(reading: Reading) -> list[PolicyItem]:
 
 
 def _item_words(item: PolicyItem, reading: Reading) -> str:
+    if item.name == "informative":
+        return informative_words(item, reading.report)
     found = found_text(item, reading.report)
     detail = f" ({detail_words(item)})" if item.detail else ""
     said = f": {found}{detail}" if found else detail

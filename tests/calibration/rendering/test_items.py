@@ -6,9 +6,9 @@ import pytest
 
 from calibration.evidence import Examination, PolicyItem
 from calibration.policy import shipped_policy
-from calibration.rendering.items import found_text, limit_words
+from calibration.rendering.items import found_text, informative_words, limit_words
 from calibration.rendering.numbers import NNBSP
-from tests.calibration.rendering.examples import Evidence, examine
+from tests.calibration.rendering.examples import Evidence, examine, preferences
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +59,48 @@ def test_disputed_answers_are_not_said_to_be_turned_away() -> None:
     shown = examine(evidence, policy=shipped_policy("acceptance"))
     said = words(found_text(item_of(shown, "non_acceptance_among_pass"), shown.report))
     assert said.startswith("10/90, up to 20/100 counting what is open or disputed [")
+
+
+@pytest.mark.parametrize(
+    ("evidence", "said"),
+    [
+        (
+            Evidence(fail=50, good=30, accepted_good=1),
+            "not shown to tell good from bad: it accepts good answers −4 to 17 points more often than failing"
+            " ones; asked: more than 0",
+        ),
+        (
+            Evidence(fail=50, good=30),
+            "tells good from bad: it accepts good answers 87 to 100 points more often than failing ones; "
+            "asked: more than 0",
+        ),
+        (
+            Evidence(fail=50, good=0),
+            "not shown to tell good from bad: no good answer with an agreed label to tell apart",
+        ),
+        (
+            Evidence(fail=0, good=0, unresolved=9),
+            "not shown to tell good from bad: no failing answer and no good answer with an agreed label to "
+            "tell apart",
+        ),
+    ],
+)
+def test_telling_good_from_bad_states_what_is_shown(evidence: Evidence, said: str) -> None:
+    """The item never reads as a claim that the evidence does not carry."""
+    shown = examine(evidence)
+    assert informative_words(item_of(shown, "informative"), shown.report) == said
+
+
+def test_picking_the_right_side_is_stated_as_a_share() -> None:
+    """Pairs: how often the sides that the judge picked are right, against a coin's half."""
+    shown = preferences(Evidence(fail=100, accepted_fail=48, good=0))
+    item = item_of(shown, "informative")
+    assert words(informative_words(item, shown.report)) == (
+        "not shown to pick the right side more often than the wrong one: 52/100 52 % [42, 62] of the sides "
+        "that it picked are right; asked: more than 50 %"
+    )
+    none = item.model_copy(update={"n": 0, "x": 0})
+    assert "the wrong one: it picked none; asked" in informative_words(none, shown.report)
 
 
 def test_share_of_an_item_without_words_of_its_own_is_a_percentage(no_good_answer: Examination) -> None:

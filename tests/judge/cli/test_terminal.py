@@ -191,6 +191,16 @@ def test_guards_that_decide_are_listed_with_what_was_asked() -> None:
     assert "✘ good answers not accepted: 70/130 54 % [43, 64]; asked: upper end ≤ 20 %" in text
 
 
+def test_judge_that_accepts_nothing_is_not_said_to_tell_good_from_bad() -> None:
+    """Neither under the outcome nor under the policy does the failed item read as a claim."""
+    text = "\n".join(printed(examine(Evidence(fail=50, accepted_good=0)), terminal=False))
+    said = (
+        "ot shown to tell good from bad: it accepts good answers −7 to 3 points more often than failing ones"
+    )
+    assert f"  N{said}; asked: more than 0." in text
+    assert f"? n{said}; asked: more than 0" in text
+
+
 def test_warnings_stand_under_the_first_line() -> None:
     """How the cases were read comes before any number is believed."""
     lines = printed(
