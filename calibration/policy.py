@@ -5,15 +5,17 @@ from __future__ import annotations
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from calibration.evidence import EvidenceGrade, Frozen, ItemKind
 from calibration.labels import ReferenceRule
 from calibration.statistics.normal import look_adjusted_confidence, z_value
 from rubrics.digest import digest
 from rubrics.errors import DeclarationError
+from rubrics.loader import parse_declaration, read_declaration
+from rubrics.record import Misfit
 
 COMPARISONS = ("upper_at_most", "lower_at_least", "lower_not_above", "point_at_most", "point_at_least")
 
@@ -37,6 +39,9 @@ GUARDS: dict[str, tuple[ItemKind, frozenset[str]]] = {
 LEAST_LIMIT = 0.0001
 """Least FAR limit that is examined: even a perfect judge would need 38,411 failures."""
 
+MOST_EVIDENCE, MOST_RATERS = 100_000, 10
+"""Most items and raters that a policy may ask for: what lint can play through before any evidence."""
+
 
 class ClusterRule(Frozen):
     """How items that share a cluster are allowed for."""
@@ -52,7 +57,7 @@ class FarGate(Frozen):
 
     metric: Literal["far"] = "far"
     interval: Literal["wilson"] = "wilson"
-    confidence: float = Field(default=0.95, gt=0, lt=1)
+    confidence: float = Field(default=0.95, gt=0, le=0.999_999)
     sided: Literal[1, 2] = 2
     upper_at_most: float = Field(ge=LEAST_LIMIT, lt=1)
     open_verdicts: Literal["worst_case_to_pass_best_case_to_fail"] = "worst_case_to_pass_best_case_to_fail"
@@ -62,10 +67,10 @@ class FarGate(Frozen):
 class Minimum(Frozen):
     """Least evidence; falling short is insufficient, never a rejection. 0 or null asks for nothing."""
 
-    fail: int = Field(default=0, ge=0)
-    passing: int = Field(default=0, ge=0, alias="pass")
-    cases: int = Field(default=0, ge=0)
-    raters_per_case: int = Field(default=0, ge=0)
+    fail: int = Field(default=0, ge=0, le=MOST_EVIDENCE)
+    passing: int = Field(default=0, ge=0, le=MOST_EVIDENCE, alias="pass")
+    cases: int = Field(default=0, ge=0, le=MOST_EVIDENCE)
+    raters_per_case: int = Field(default=0, ge=0, le=MOST_RATERS)
     unresolved_reference_at_most: float | None = Field(default=None, ge=0, le=1)
     evidence_grade: EvidenceGrade | None = None
 
@@ -115,7 +120,7 @@ class ReferenceRequirement(Frozen):
 class LookRule(Frozen):
     """How often the gate may be evaluated and how its error is divided among the looks."""
 
-    max: int = Field(default=1, ge=1)
+    max: int = Field(default=1, ge=1, le=1_000)
     rule: Literal["bonferroni"] = "bonferroni"
 
 
@@ -148,12 +153,12 @@ class AdmissionPolicy(Frozen):
     def _known_guards(self) -> Self:
         for name, guard in self.guards.items():
             if name not in GUARDS:
-                raise ValueError(f"guard {name!r} is not known; known guards: {', '.join(sorted(GUARDS))}")
+                known = ", ".join(sorted(GUARDS))
+                raise Misfit(f"no such guard is known; known guards: {known}", "guards", name)
             _, allowed = GUARDS[name]
             if guard.comparison not in allowed:
-                raise ValueError(
-                    f"guard {name!r} takes {' or '.join(sorted(allowed))}, not {guard.comparison}"
-                )
+                takes = " or ".join(sorted(allowed))
+                raise Misfit(f"takes {takes}, not {guard.comparison}", "guards", name)
         return self
 
     @property
@@ -178,32 +183,12 @@ class AdmissionPolicy(Frozen):
 
 
 def parse_policy(text: str, *, source: str) -> AdmissionPolicy:
-    """The policy that a YAML text declares.
+    """The policy that a YAML text declares; `source` is what messages call the text.
 
     Raises:
-        DeclarationError: the text is no YAML mapping, or a field is unknown or out of range.
+        TableError: the text is no YAML mapping, or a field is unknown or out of range; names the line.
     """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    try:
-        content: Any = YAML(typ="safe", pure=True).load(text)
-    except YAMLError as error:
-        raise DeclarationError(f"{source} is not YAML: {error}") from error
-    if not isinstance(content, dict):
-        raise DeclarationError(f"{source} holds {type(content).__name__}; a policy is a mapping of fields")
-    try:
-        return AdmissionPolicy.model_validate(content)
-    except ValidationError as error:
-        raise DeclarationError(f"{source}: {_first_problem(error)}") from error
-
-
-def _first_problem(error: ValidationError) -> str:
-    """The first thing wrong, with its place, in one sentence."""
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"]) or "policy"
-    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    return f"{place}: {first['msg'].removeprefix('Value error, ')}; got {first['input']!r}{more}"
+    return parse_declaration(text, AdmissionPolicy, source=source)
 
 
 SHIPPED = ("acceptance", "demo", "far_only")
@@ -228,23 +213,18 @@ def load_policy(name_or_path: str) -> AdmissionPolicy:
     """A shipped policy by name, or the policy in a YAML file.
 
     Raises:
-        DeclarationError: neither a shipped name nor a readable file, or the content is wrong.
+        DeclarationError: neither a shipped name nor a readable file.
+        TableError: the content is wrong; names the file and the line.
     """
     if name_or_path in SHIPPED:
         return shipped_policy(name_or_path)
     path = Path(name_or_path)
-    if not path.is_file():
+    if not path.exists():
         shipped = ", ".join(SHIPPED)
         raise DeclarationError(
             f"policy {name_or_path!r} is neither a shipped policy ({shipped}) nor a file that exists"
         )
-    try:
-        text = path.read_text("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DeclarationError(
-            f"{name_or_path} is not UTF-8 at byte {error.start}; save it as UTF-8"
-        ) from error
-    return parse_policy(text, source=path.name)
+    return parse_policy(read_declaration(path), source=name_or_path)
 
 
 def far_only(limit: float) -> AdmissionPolicy:

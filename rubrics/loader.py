@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -59,7 +60,7 @@ def parse_declaration(text: str, model: type[Declared], *, source: str) -> Decla
     """
     from rubrics.yaml_reader import YamlRefused, read_yaml  # YAML is loaded where a file is read, not before
 
-    what = model.__name__.lower()
+    what = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", model.__name__).lower()
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     _refuse_unreadable(text, source)
     try:

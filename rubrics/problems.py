@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -60,6 +60,7 @@ def _without_tags(root: type[BaseModel], loc: KeyPath) -> tuple[KeyPath, type[Ba
     candidates: list[type[BaseModel]] = [root]
     owner: type[BaseModel] | None = None
     path: list[str | int] = []
+    in_mapping = False
     for segment in loc:
         tagged = [model for model in candidates if len(candidates) > 1 and segment in _kinds(model)]
         if tagged:
@@ -68,10 +69,13 @@ def _without_tags(root: type[BaseModel], loc: KeyPath) -> tuple[KeyPath, type[Ba
         if segment == "[key]":  # pydantic's mark that the key, not its value, is refused
             continue
         path.append(segment)
-        if isinstance(segment, str):
+        if in_mapping:  # the key is the writer's own name for a value, not a field
+            in_mapping = False
+        elif isinstance(segment, str):
             owner = candidates[0] if len(candidates) == 1 else None
             field = owner.model_fields.get(segment) if owner else None
             candidates = list(_models_in(field.annotation)) if field else []
+            in_mapping = field is not None and get_origin(field.annotation) is dict
     return tuple(path), owner
 
 
@@ -88,7 +92,7 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def _unknown_key(name: str, owner: type[BaseModel] | None) -> str:
-    allowed = list(owner.model_fields) if owner else []
+    allowed = [field.alias or key for key, field in owner.model_fields.items()] if owner else []
     near = difflib.get_close_matches(name, allowed, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"{shown(name)} is not a known key; {hint}allowed: {', '.join(allowed)}"

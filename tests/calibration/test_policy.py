@@ -17,7 +17,7 @@ from calibration.policy import (
     shipped_policy,
 )
 from calibration.statistics.planning import min_failures_clean
-from rubrics.errors import DeclarationError
+from rubrics.errors import DeclarationError, TableError
 
 MINIMAL = "name: mine\nversion: 1\nprimary: {upper_at_most: 0.05}\n"
 
@@ -63,29 +63,46 @@ def test_the_least_limit_is_what_its_comment_says() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("- a\n- b\n", "a policy is a mapping"),
-        ("", "a policy is a mapping"),
-        ("a: [", "is not YAML"),
-        (MINIMAL + "colour: red\n", "colour: Extra inputs are not permitted"),
-        ("name: mine\nversion: 1\n", "primary: Field required"),
-        (MINIMAL.replace("0.05", "5"), "upper_at_most: Input should be less than 1"),
-        (MINIMAL + "guards: {speed: {point_at_most: 1}}\n", "guard 'speed' is not known"),
-        (MINIMAL + "guards: {coverage: {point_at_most: 0.1}}\n", "takes point_at_least"),
-        (MINIMAL + "guards: {coverage: {}}\n", "exactly one of"),
-        (MINIMAL + "guards: {invalid: {point_at_most: 0.1, upper_at_most: 0.1}}\n", "exactly one of"),
+        ("- a\n- b\n", ":1: the file holds ['a', 'b']; an admission policy is a mapping with at least"),
+        ("", ":1: the file is empty; an admission policy is a mapping with at least the keys name, version"),
+        ("a: [", ":1: not YAML: a quote or bracket that is opened here is never closed"),
+        (MINIMAL + "colour: red\n", ":4: 'colour' is not a known key; allowed: name, version"),
+        (MINIMAL + "minimm: {}\n", ":4: 'minimm' is not a known key; did you mean 'minimum'?"),
+        (MINIMAL + "minimum: {passs: 3}\n", ":4: minimum: 'passs' is not a known key; did you mean 'pass'?"),
+        ("name: mine\nversion: 1\n", ":1: 'primary' is missing"),
+        (MINIMAL.replace("0.05", "5"), ":3: primary.upper_at_most: must be less than 1.0, not 5"),
+        (MINIMAL.replace("0.05", "1e-300"), ":3: primary.upper_at_most: must be 0.0001 or more"),
+        (MINIMAL + "name: other\n", ":4: 'name' is given twice, first on line 1"),
+        (MINIMAL + "minimum: {fail: 1000000000}\n", ":4: minimum.fail: "),
+        (MINIMAL + "looks: {max: 1000000000000000000}\n", ":4: looks.max: "),
+        (MINIMAL + "guards:\n  speed: {point_at_most: 1}\n", ":5: guards.speed: no such guard is known"),
+        (
+            MINIMAL + "guards:\n  coverage: {point_at_most: 0.1}\n",
+            ":5: guards.coverage: takes point_at_least",
+        ),
+        (MINIMAL + "guards:\n  frr: {}\n  coverage: {}\n", ":6: guards.coverage: a guard has exactly one of"),
+        (
+            MINIMAL + "guards: {invalid: {point_at_most: 0.1, upper_at_most: 0.1}}\n",
+            ":4: guards.invalid: a guard has exactly one of",
+        ),
+        (
+            MINIMAL + "guards:\n  coverage: {pont_at_least: 0.9}\n",
+            ":5: guards.coverage: 'pont_at_least' is not a known key; did you mean 'point_at_least'?",
+        ),
     ],
 )
-def test_a_wrong_policy_is_refused_in_one_sentence(text: str, words: str) -> None:
-    """What is wrong and where, with the source's name."""
-    with pytest.raises(DeclarationError, match=r"mine\.yaml") as caught:
+def test_a_wrong_policy_is_refused_with_file_and_line(text: str, words: str) -> None:
+    """What is wrong, the file's name and the line; a mistyped key is told which one was meant."""
+    with pytest.raises(TableError) as caught:
         parse_policy(text, source="mine.yaml")
-    assert words in str(caught.value)
+    assert f"mine.yaml{words}" in str(caught.value)
 
 
-def test_several_problems_are_counted() -> None:
-    """The first problem is named and the others are counted."""
-    with pytest.raises(DeclarationError, match=r"\(and 1 more\)"):
-        parse_policy("name: mine\nversion: 0\n", source="mine.yaml")
+def test_several_problems_have_a_line_each() -> None:
+    """Everything that is wrong is told at once, in the order of the file."""
+    with pytest.raises(TableError) as caught:
+        parse_policy("name: mine\nversion: 0\nrole: boss\nprimary: {upper_at_most: 0.1}\n", source="m")
+    assert [line.partition(" ")[0] for line in str(caught.value).splitlines()] == ["m:2:", "m:3:"]
 
 
 def test_a_file_is_read_and_a_missing_one_named(tmp_path: Path) -> None:
@@ -94,8 +111,10 @@ def test_a_file_is_read_and_a_missing_one_named(tmp_path: Path) -> None:
     path.write_text(MINIMAL, encoding="utf-8-sig")
     assert load_policy(str(path)).name == "mine"
     path.write_bytes(b"name: \xff\n")
-    with pytest.raises(DeclarationError, match="not UTF-8 at byte 6"):
+    with pytest.raises(TableError, match=r"mine\.yaml:1: the byte 0xFF is not UTF-8"):
         load_policy(str(path))
+    with pytest.raises(DeclarationError, match="cannot read"):
+        load_policy(str(tmp_path))
     with pytest.raises(DeclarationError, match="neither a shipped policy"):
         load_policy("nowhere")
     with pytest.raises(DeclarationError, match="no policy 'nowhere' ships"):
