@@ -81,13 +81,16 @@ def _graded(grading: Grading, kept: int) -> str:
 
 
 def commands(found: DemoResult, files: DemoFiles, program: str) -> list[str]:
-    """The command lines that grade as the demo did, each in two lines of a shell."""
+    """The command lines that grade as the demo did, each broken as a shell takes it to fit 80 columns."""
     lines = []
     for each in found.gradings:
-        first = [program, "--db", str(files.store), "grade", str(files.answers)]
-        then = ["--rubric", found.sample.rubric.ref, "--criterion", each.criterion]
+        parts = (
+            [program, "--db", str(files.store)],
+            ["grade", str(files.answers), "--rubric", found.sample.rubric.ref],
+            ["--criterion", each.criterion],
+        )
         ends = "  # exit 4" if each.refused else ""
-        lines += [f"  {shlex.join(first)} \\", f"    {shlex.join(then)}{ends}"]
+        lines.append("  " + " \\\n    ".join(map(shlex.join, parts)) + ends)
     return lines
 
 
