@@ -19,6 +19,28 @@ _FOREIGN_MARKS = (
     (codecs.BOM_UTF16_LE, "UTF-16"),
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
+_UNPACK = "unpack it first, e.g. with {} -d"
+_AS_CSV = "save it as CSV (UTF-8) first"
+# what a file that is no text begins with, what it is, and what to do
+_BINARY = (
+    (b"\x1f\x8b", "gzip-compressed", _UNPACK.format("gzip")),
+    (b"BZh91AY&SY", "bzip2-compressed", _UNPACK.format("bzip2")),
+    (b"\xfd7zXZ\0", "xz-compressed", _UNPACK.format("xz")),
+    (b"\x28\xb5\x2f\xfd", "zstd-compressed", _UNPACK.format("zstd")),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it and give the table inside"),
+    (
+        b"PK\x03\x04",
+        "a zip archive or a workbook (xlsx, ods)",
+        "unpack it and give the table inside, or save the sheet as CSV (UTF-8)",
+    ),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook (xls)", "save the sheet as CSV (UTF-8)"),
+    (b"PAR1\x15", "a Parquet file", _AS_CSV),
+    (b"ARROW1\0", "an Arrow file", _AS_CSV),
+    (b"SQLite format 3\0", "an SQLite database", _AS_CSV),
+    (b"%PDF-", "a PDF", "give the table that it was made from"),
+    (b"\x89PNG\r\n\x1a\n", "a PNG picture", "is this the right file?"),
+    (b"\xff\xd8\xff", "a JPEG picture", "is this the right file?"),
+)
 _SHOWN = 40
 
 
@@ -36,12 +58,22 @@ def read_bytes(source: str) -> bytes:
     """The bytes of a file, or of standard input for `-`.
 
     Raises:
-        DeclarationError: it is not there, is a directory or may not be read.
+        DeclarationError: it is not there, is closed, is a directory or may not be read.
     """
     if source == STDIN:
-        return sys.stdin.buffer.read()
+        return _standard_input()
     with readable(source):
         return Path(source).read_bytes()
+
+
+def _standard_input() -> bytes:
+    """The bytes of standard input, which a process may have been started without."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise DeclarationError(
+            "standard input is closed: give a file, or hand the table in, e.g. voirdire check - < labels.csv"
+        )
+    with readable("standard input"):
+        return sys.stdin.buffer.read()
 
 
 @contextmanager
@@ -81,8 +113,11 @@ def mark_length(head: bytes, *, name: str) -> int:
     """How many bytes of a byte order mark a file begins with: 0 or 3.
 
     Raises:
-        TableError: the mark is that of another encoding.
+        TableError: the mark is that of another encoding, or the file is compressed or no text at all.
     """
+    for magic, what, remedy in _BINARY:
+        if head.startswith(magic):
+            raise TableError(f"{name} is {what}, not text: {remedy}")
     for mark, encoding in _FOREIGN_MARKS:
         if head.startswith(mark):
             raise TableError(

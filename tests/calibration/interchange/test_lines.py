@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import io
+import lzma
 from pathlib import Path
 
 import pytest
@@ -50,6 +54,36 @@ def test_a_path_that_cannot_be_a_file(tmp_path: Path) -> None:
     for path in (tmp_path / "no", tmp_path, "a\0b"):
         with pytest.raises(DeclarationError, match="cannot read"):
             read_bytes(str(path))
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_standard_input_that_is_closed(closed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process started without standard input (<&-), or whose input was closed, says so."""
+    stream = io.TextIOWrapper(io.BytesIO())
+    stream.close()
+    monkeypatch.setattr("sys.stdin", stream if closed else None)
+    with pytest.raises(DeclarationError, match="standard input is closed: give a file"):
+        read_bytes("-")
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (gzip.compress(b"id,human_label\n"), "gzip-compressed, not text: unpack it first, e.g. with gzip -d"),
+        (bz2.compress(b"id,human_label\n"), "bzip2-compressed"),
+        (lzma.compress(b"id,human_label\n"), "xz-compressed"),
+        (b"PK\x03\x04rest", "a zip archive or a workbook"),
+        (b"\x89PNG\r\n\x1a\nrest", "a PNG picture"),
+        (b"%PDF-1.7", "a PDF"),
+        (b"PAR1\x15\x04", "a Parquet file"),
+        (b"SQLite format 3\0", "an SQLite database"),
+    ],
+)
+def test_a_file_that_is_no_text_is_called_what_it_is(data: bytes, what: str) -> None:
+    """Compressed or binary, with what to do, instead of a byte that is not UTF-8."""
+    with pytest.raises(TableError) as caught:
+        decode(data, name="t")
+    assert str(caught.value).startswith(f"t is {what}")
 
 
 def test_refused_lines_never_overwrite(tmp_path: Path) -> None:
