@@ -13,6 +13,7 @@ from calibration.evidence import (
 from calibration.labels import Blindness
 from calibration.rendering.items import detail_words
 from calibration.rendering.numbers import whole
+from calibration.rendering.open_verdicts import clean_once_in, may_settle
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.sentences import more_failures
 from calibration.rendering.text import counted
@@ -44,12 +45,25 @@ def _step(reading: Reading) -> str:
     unmeasured = "" if reading.report.headline.n else unmeasured_step(reading)
     if unmeasured:
         return unmeasured
-    if reading.report.open.x and (
-        binding.kind is not ItemKind.DATA_QUALITY or binding.name == "far_high_bound"
-    ):
-        missing = counted(reading.report.open.x, "missing verdict")
-        return f"get the {missing} first (run the judge on them), then examine again"
-    return _to_collect(reading, binding)
+    missing = counted(reading.report.open.x, "missing verdict")
+    if may_settle(reading, binding):
+        which = "it" if reading.report.open.x == 1 else "them"
+        return f"get the {missing} first (run the judge on {which}), then examine again"
+    step = _to_collect(reading, binding)
+    if reading.report.open.x and binding.kind is not ItemKind.DATA_QUALITY:
+        step += f"; also get the {missing}{_once_in(reading, binding)}"
+    return step
+
+
+def _once_in(reading: Reading, binding: PolicyItem) -> str:
+    """What getting the missing verdicts saves."""
+    open_failures = reading.open_failures
+    clean = clean_once_in(reading) if binding.kind is ItemKind.FAR and open_failures else None
+    if not clean:
+        return ""
+    which = "it" if open_failures == 1 else "them all"
+    taken = "takes the right side of" if reading.pairs else "rejects"
+    return f": if the judge {taken} {which}, {whole(clean)} more will do"
 
 
 _COUNTED = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from calibration.evidence import AdmissionOutcome, ItemKind, ItemStatus, PolicyItem
 from calibration.rendering.items import detail_words, found_text, informative_words, limit_words
 from calibration.rendering.numbers import end_text, whole
+from calibration.rendering.open_verdicts import gate_if, open_decides
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.sentences import MANY, more_failures
 from calibration.rendering.text import capital, counted, listed, named, number_word, sentence, visible
@@ -200,14 +201,14 @@ def _rejected_change(reading: Reading) -> list[str]:
 
 def _insufficient_change(reading: Reading) -> list[str]:
     said = []
-    table, binding = reading.report.table, reading.binding
+    binding = reading.binding
     unmeasured = "" if reading.report.headline.n else unmeasured_step(reading)
     if unmeasured:
         said.append(sentence(unmeasured))
     elif binding is None or binding.kind is ItemKind.FAR:
-        missing = table.fail.open
-        alone = f"The {counted(missing, 'missing verdict')} on failing answers: they alone may decide it."
-        said.append(alone if missing else sentence(more_failures(reading)))
+        said.append(open_decides(reading))
+        if not reading.open_failures or gate_if(reading, accepted=False) is not GateResult.PASS:
+            said.append(sentence(more_failures(reading)))
     else:
         said.append(sentence(f"{name_words(binding.name)}: {limit_words(binding)}"))
     looks = reading.decision.looks if reading.decision else None

@@ -188,7 +188,11 @@ NEXT = {
         "Next: collect 39 more failing answers if the judge rejects them all, about 282 at the rate so far "
         "(at one look)."
     ),
-    "open_verdicts": "Next: get the 30 missing verdicts first (run the judge on them), then examine again.",
+    # 2 accepted of 60 do not hold 10 % even if all 30 open verdicts reject; 69 would
+    "open_verdicts": (
+        "Next: collect 384 more failing answers, all rejected (at one look); at the rate so far none would "
+        "do; also get the 30 missing verdicts: if the judge rejects them all, 9 more will do."
+    ),
     "no_failures": "Next: collect at least 35 failing answers, all rejected (at one look).",
     "undecided": (
         "Next: name the largest share of failing answers that you can bear, such as --far-limit 0.10."
