@@ -20,7 +20,7 @@ from calibration.interchange.lines import display_name, read_bytes, write_reject
 from calibration.interchange.options import OnRepeat, ReadOptions
 from calibration.interchange.words import parse_map
 from calibration.labels import LabelSource, ReferenceRule
-from calibration.policy import AdmissionPolicy, far_only, load_policy
+from calibration.policy import SHIPPED, AdmissionPolicy, far_only, load_policy
 from calibration.report import build_report, rank
 from calibration.report.build import NOTHING
 from calibration.report.supplement import Supplement
@@ -33,6 +33,7 @@ from rubrics.errors import DeclarationError
 from rubrics.verdict import UnknownReason
 
 ALL = "all"
+_DEMO = "demo"
 _TOLD_LINES = 10
 _QUICK_BYTES = 500_000  # read and examined in about a second
 
@@ -55,10 +56,27 @@ class Wanted:
     supplement: Supplement = NOTHING
 
     def admission_policy(self) -> AdmissionPolicy | None:
-        """The policy that decides, None where nothing does."""
+        """The policy that decides, None where nothing does.
+
+        Raises:
+            DeclarationError: there is no such policy, it is wrong, or it is for the demonstration only.
+        """
         if self.far_limit is not None:
             return far_only(self.far_limit)
+        if self.policy == _DEMO:
+            raise DeclarationError(
+                f"the policy {_DEMO!r} is for the bundled demonstration (voirdire demo) and decides on no "
+                "other table: give acceptance, far_only or a YAML file"
+            )
         return load_policy(self.policy) if self.policy is not None else None
+
+    def policy_problems(self, policy: AdmissionPolicy | None) -> tuple[str, ...]:
+        """What is wrong with a policy that somebody wrote, one sentence each; those that ship have none."""
+        if policy is None or self.policy is None or self.policy in SHIPPED:
+            return ()
+        from calibration.policy_lint import lint_policy
+
+        return lint_policy(policy)
 
     @property
     def several(self) -> bool:
@@ -127,6 +145,8 @@ def examine_table(file: str, options: ReadOptions, wanted: Wanted, *, doctor: bo
         JudgeCalibrationError: the table, the policy or an output path cannot be used.
     """
     policy = wanted.admission_policy()
+    for problem in wanted.policy_problems(policy):
+        tell(f"! policy: {problem}")
     page = Path(wanted.html) if wanted.html else None
     if page is not None:
         require_replaceable(page, force=wanted.force)

@@ -419,6 +419,30 @@ def test_the_command_line_and_the_policy_have_one_least_limit() -> None:
     assert run("check", "-", "--far-limit", str(LEAST_LIMIT), stdin=GOOD).exit_code == 2
 
 
+def test_the_policy_of_the_demonstration_decides_on_no_table() -> None:
+    """It may decide on constructed evidence, so that it is refused by name here."""
+    assert "the policy 'demo' is for the bundled demonstration" in refused(GOOD, "--policy", "demo")
+
+
+def test_a_policy_that_nobody_could_pass_is_warned_of(tmp_path: Path) -> None:
+    """The decision is made all the same; what lint finds stands on stderr."""
+    path = tmp_path / "mine.yaml"
+    path.write_text("name: mine\nversion: 1\nprimary: {upper_at_most: 0.05}\nminimum: {fail: 10}\n")
+    result = run("check", "-", "--policy", str(path), stdin=to_csv(sixteen_of_eighty()))
+    assert result.exit_code == 1
+    assert "! policy: minimum.fail is 10, but" in result.stderr
+    path.write_text("name: mine\nversion: 1\nprimary: {upper_at_most: 0.05}\n")
+    assert run("check", "-", "--policy", str(path), stdin=to_csv(sixteen_of_eighty())).stderr == ""
+
+
+def test_a_wrong_policy_file_is_named_with_its_line(tmp_path: Path) -> None:
+    """A mistyped key: file, line, and the key that was meant."""
+    path = tmp_path / "mine.yaml"
+    path.write_text("name: mine\nversion: 1\nprimary: {upper_at_mst: 0.05}\n")
+    said = refused(GOOD, "--policy", str(path))
+    assert "mine.yaml:3: primary: 'upper_at_mst' is not a known key; did you mean 'upper_at_most'?" in said
+
+
 @pytest.mark.parametrize("rate", ["50%", "", "0", "1"])
 def test_a_prevalence_that_is_no_rate(rate: str) -> None:
     """The share of failures in use is a rate like any other."""
