@@ -239,6 +239,10 @@ def _effect(positions: Sequence[PositionFigure], n: int) -> tuple[int, int]:
     return round(lean * n), n * len(positions)
 
 
+def _percent(share: float) -> str:
+    return f"{round(100 * share, 6):g} %"
+
+
 def _mislabelled(prevalence: float, far: float, errors: RaterErrors) -> Scenario:
     """Raters who sometimes fail a good answer: the bias of STATISTICS §7, and its correction where known."""
     items, turned_away = 1_000, 0.05
@@ -248,7 +252,11 @@ def _mislabelled(prevalence: float, far: float, errors: RaterErrors) -> Scenario
     def promises(found: Sequence[Calibration], _: np.random.Generator) -> list[Promise]:
         shown = apparent_far(fail_prevalence=prevalence, true_far=far, true_frr=turned_away, raters=errors)
         reports = [c.report for c in found]
-        told = [] if isinstance(shown, Undefined) else [pooled("FAR", [r.far for r in reports], shown)]
+        told = (
+            []
+            if isinstance(shown, Undefined)
+            else [pooled("FAR as measured", [r.far for r in reports], shown)]
+        )
         if far > 0:  # at 0 the correction is cut off there, so that its mean is no estimate of it
             corrected = [
                 r.rater_error.far for r in reports if r.rater_error and r.rater_error.far is not None
@@ -257,7 +265,8 @@ def _mislabelled(prevalence: float, far: float, errors: RaterErrors) -> Scenario
         return told
 
     return Scenario(
-        f"FAR {far:.0%}, {prevalence:.0%} fail, raters fail {1 - errors.passes_pass:.1%} of good answers",
+        f"FAR {_percent(far)}, {_percent(prevalence)} fail, raters fail "
+        f"{_percent(1 - errors.passes_pass)} of good answers",
         far_only(LIMIT),
         lambda rng: (plant(groups, rng=rng, raters=PlantedRaters(errors=errors), errors_known=True),),
         promises,
