@@ -226,6 +226,27 @@ def _row_words(columns: Sequence[str], row: Sequence[int]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class ItemList:
+    """Ids of items to be read, and what they are."""
+
+    heading: str
+    ids: tuple[str, ...]
+
+
+def accepted_failures(readings: Readings) -> tuple[ItemList, ...]:
+    """For each judge the failing answers that it accepted, as many as the report lists."""
+    return tuple(_accepted(readings, reading) for reading in readings.all if reading.report.accepted_failures)
+
+
+def _accepted(readings: Readings, reading: Reading) -> ItemList:
+    ids, total = reading.report.accepted_failures, reading.report.table.fail.accepted
+    what = "Pairs on which it took the wrong side" if reading.pairs else "Failing answers that it accepted"
+    whose = "" if readings.only else f"{readings.name(reading)}: "
+    some = f"the first {whole(len(ids))} of {whole(total)}" if len(ids) < total else whole(total)
+    return ItemList(f"{whose}{what} ({some})", tuple(named(one) for one in ids))
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """A sentence, and whose it is where it is not everybody's."""
 

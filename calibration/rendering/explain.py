@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from calibration.rendering.background import accepted_failures
 from calibration.rendering.numbers import NNBSP, fixed, percent, plain, whole
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.text import counted, visible
@@ -202,9 +203,19 @@ def _level(confidence: float) -> str:
     return percent(plain(round(confidence * 100, 2)))
 
 
+SHOWN = 20
+"""Ids that stand on a terminal; the page has more."""
+
+
+def _accepted_text(heading: str, ids: Sequence[str]) -> str:
+    more = f" and {whole(len(ids) - SHOWN)} more in the HTML report and the JSON" if len(ids) > SHOWN else ""
+    return f"{heading}: {', '.join(ids[:SHOWN])}{more}"
+
+
 def explanation(readings: Readings) -> tuple[str, ...]:
-    """The definitions as paragraphs, what was not assessed and why, and what is not established."""
-    said = [f"{d.term}: {d.text}" for d in definitions(readings)]
+    """What to read, the definitions as paragraphs, what was not assessed and why, what is not established."""
+    said = [_accepted_text(each.heading, each.ids) for each in accepted_failures(readings)]
+    said += [f"{d.term}: {d.text}" for d in definitions(readings)]
     gaps = {(g.name, g.reason): None for r in readings.all for g in r.report.not_assessed}
     reasons = [f"{name_words(name)} ({visible(reason)})" for name, reason in gaps]
     if reasons:

@@ -86,6 +86,7 @@ def _body(readings: Readings) -> dict[str, Any]:
         "policies": tables.policy_tables(readings),
         "rates": tables.rate_tables(readings),
         "kappas": tables.kappa_tables(readings),
+        "accepted_failures": background.accepted_failures(readings),
         "slices": background.slices(readings),
         "backgrounds": _backgrounds(readings),
         "beyond": beyond_sentences(readings),

@@ -130,7 +130,10 @@ def _to_read(reading: Reading, item: PolicyItem) -> str:
     """The cases to look at once a judge is rejected: those that broke the limit."""
     table = reading.report.table
     if item.name == "far":
-        return f"read the {counted(table.fail.accepted, 'failing answer')} it accepted"
+        where = " (their ids: --explain or the HTML report)" if reading.report.accepted_failures else ""
+        if reading.pairs:
+            return f"read the {counted(table.fail.accepted, 'pair')} on which it took the wrong side{where}"
+        return f"read the {counted(table.fail.accepted, 'failing answer')} it accepted{where}"
     if item.name == "slice_far" and item.x is not None:
         return f"read the {counted(item.x, 'failing answer')} it accepted in {detail_words(item)}"
     if item.name == "non_acceptance_among_pass":

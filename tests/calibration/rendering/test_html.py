@@ -374,3 +374,23 @@ def test_contrast_is_the_known_one() -> None:
     """Black on white is 21, and the measure is symmetric."""
     assert contrast("#000000", "#FFFFFF") == pytest.approx(21)
     assert contrast("#767676", "#FFFFFF") == pytest.approx(4.54, abs=0.005)
+
+
+def test_failing_answers_that_it_accepted_can_be_found() -> None:
+    """A folded list names each accepted failure, whatever its id holds; without one there is no list."""
+    found = examples.rejected()
+    ids = ("i1", "<script>alert(1)</script>", "\x1b[2J", "")
+    report = found.report.model_copy(update={"accepted_failures": ids})
+    html = render_html(Examination(report=report, decision=found.decision), made_at=None)
+    assert '<details class="ids"><summary>Failing answers that it accepted (the first 4 of 16)' in html
+    assert "<li>i1</li><li>&lt;script&gt;alert(1)&lt;/script&gt;</li><li>‹U+001B›[2J</li>" in html
+    assert "<script" not in html
+    assert "<details" not in render_html(examples.admitted(), made_at=None)
+
+
+def test_each_judge_has_its_own_list() -> None:
+    """Several judges: each list says whose it is; pairs are not called answers."""
+    html = render_html(examples.three_judges(), made_at=None)
+    assert "<summary>judge-b: Failing answers that it accepted (16)</summary>" in html
+    pairs = render_html(examples.preferences(Evidence(fail=100, accepted_fail=30, good=0)), made_at=None)
+    assert "<summary>Pairs on which it took the wrong side (30)</summary>" in pairs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from calibration.evidence import Comparison, Examination
+from calibration.rendering.next_step import next_step
 from calibration.rendering.numbers import NBSP, NNBSP
 from calibration.rendering.reading import Readings
 from calibration.rendering.reasons import reasons
@@ -86,4 +87,12 @@ def test_several_judges_without_a_preferred_side() -> None:
     assert plain(headline(judges(NO_SIDE, NO_SIDE))) == (
         "Of 0 pairs with a preferred side, two judges have nothing to be measured on; your limit is 10 %: "
         "2 insufficient evidence."
+    )
+
+
+def test_rejected_judge_is_sent_to_its_pairs() -> None:
+    """What to read are pairs on which it took the wrong side, not answers that it accepted."""
+    assert next_step(preferences(Evidence(fail=100, accepted_fail=30, good=0))) == (
+        "Next: read the 30 pairs on which it took the wrong side (their ids: --explain or the HTML report), "
+        "change the judge, use a fresh set."
     )

@@ -182,7 +182,10 @@ def test_insufficient_names_both_numbers_and_the_cost_of_a_look() -> None:
 
 
 NEXT = {
-    "rejected": "Next: read the 16 failing answers it accepted, change the judge, use a fresh set.",
+    "rejected": (
+        "Next: read the 16 failing answers it accepted (their ids: --explain or the HTML report), change the "
+        "judge, use a fresh set."
+    ),
     "admitted": "Next: before relying on it, have two blind raters label these answers (one rater labelled).",
     "insufficient": (
         "Next: collect 39 more failing answers if the judge rejects them all, about 282 at the rate so far "
