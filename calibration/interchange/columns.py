@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -136,10 +136,16 @@ def plan_columns(values: ColumnValues, grid: Grid, *, given: Mapping[str, str], 
             and part.value not in given
             and part.value in grid.columns
             and part.value not in taken
+            and not (part in REQUIRED and len(_spellings(part, grid.columns, taken)) > 1)
         ):
             columns[part] = part.value
     candidates = _candidates(values, grid, columns, book)
-    aliases = {part: found[0] for part, found in candidates.items() if len(found) == 1}
+    wanted_elsewhere = {column for found in candidates.values() if len(found) > 1 for column in found}
+    aliases = {
+        part: found[0]
+        for part, found in candidates.items()
+        if len(found) == 1 and found[0] not in wanted_elsewhere
+    }
     if len(set(aliases.values())) < len(aliases):
         aliases = {part: name for part, name in aliases.items() if list(aliases.values()).count(name) == 1}
     for part, name in aliases.items():
@@ -180,8 +186,18 @@ def _candidates(
     for part in REQUIRED:
         if part not in columns:
             free = [column for column in grid.columns if column not in taken]
-            found[part] = tuple(column for column in free if _could_play(part, column, values, book))
+            spellings = _spellings(part, free, ())
+            found[part] = (
+                spellings
+                if len(spellings) > 1
+                else tuple(column for column in free if _could_play(part, column, values, book))
+            )
     return found
+
+
+def _spellings(part: Part, columns: Iterable[str], taken: Container[str]) -> tuple[str, ...]:
+    """The free columns that are called as the part is, in whatever spelling: judge_label, Judge_Label."""
+    return tuple(c for c in columns if plain_name(c) == part.value and c not in taken)
 
 
 def _could_play(part: Part, column: str, values: ColumnValues, book: WordBook) -> bool:

@@ -21,7 +21,7 @@ from rubrics.errors import TableError
 
 _SIDES = {Part.HUMAN_LABEL: Side.HUMAN, Part.JUDGE_LABEL: Side.JUDGE}
 _SAMPLES = 3
-_MAX_COMMANDS = 4
+_MAX_COMMANDS = 6  # three columns for two parts, every way round
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +98,10 @@ def examine(grid: Grid, *, given: dict[str, str], book: WordBook) -> Diagnosis:
 
 def _diagnosis(grid: Grid, values: ColumnValues, plan: Plan, book: WordBook) -> Diagnosis:
     """Every column's finding, the problem and the ways out."""
-    candidates = dict(plan.candidates)
-    if not _ways(plan, candidates, values, book):
-        by_content = {part: _by_content(part, grid, values, plan, book) for part in candidates}
-        candidates = {p: tuple(dict.fromkeys([*found, *by_content[p]])) for p, found in candidates.items()}
+    candidates = {
+        part: tuple(dict.fromkeys([*named, *_by_content(part, grid, values, plan, book)]))
+        for part, named in plan.candidates.items()
+    }
     parts = {column: part for part, column in plan.columns.items()}
     findings = []
     for at, column in enumerate(grid.columns):
@@ -154,8 +154,10 @@ def _unknown(
 
 
 def _by_content(part: Part, grid: Grid, values: ColumnValues, plan: Plan, book: WordBook) -> tuple[str, ...]:
-    """Columns whose content alone would allow the part, for want of a name that claims it."""
+    """Columns whose content alone would allow the part; of ids for want of a name that claims it."""
     free = [c for c in grid.columns if c not in plan.columns.values()]
+    if part is Part.ID and plan.candidates[part]:
+        return ()  # any text that is never repeated would do
     if part is Part.ID:
         rows = len(grid.rows)
         return tuple(

@@ -72,6 +72,37 @@ def test_two_candidates_are_never_picked_from(head: str) -> None:
     ).diagnosis.options
 
 
+@pytest.mark.parametrize("head", ["id,gold,truth,verdict", "verdict,truth,gold,id"])
+def test_the_doctor_names_every_candidate_of_each_part(head: str) -> None:
+    """A column whose name claims nothing (truth) may be a label all the same, and verdict either side's."""
+    cells = dict(zip(["id", "gold", "truth", "verdict"], ["1", "pass", "pass", "fail"], strict=True))
+    answer = unclear(head, ",".join(cells[name] for name in head.split(","))).diagnosis
+    could = {finding.name: finding.could_play for finding in answer.columns}
+    both = ("human_label", "judge_label")
+    assert could == {"id": (), "gold": both, "truth": both, "verdict": both}
+    assert ("--column", "human_label=gold", "--column", "judge_label=verdict") in answer.options
+    assert len(set(answer.options)) == len(answer.options) == 6
+
+
+@pytest.mark.parametrize("part", ["id", "human_label", "judge_label"])
+def test_two_spellings_of_one_name_are_never_picked_from(part: str) -> None:
+    """judge_label beside Judge_Label: nobody knows which is meant, until --column says."""
+    head = f"id,human_label,judge_label,{part.title()}"
+    answer = unclear(head, "1,pass,pass,fail", "2,fail,fail,pass").diagnosis
+    assert "2 columns could hold the" in str(answer.problem)
+    assert repr(part.title()) in str(answer.problem)
+    each = (("--column", f"{part}={part}"), ("--column", f"{part}={part.title()}"))
+    assert answer.options[:2] == each
+    found = table(head, "1,pass,pass,fail", "2,fail,fail,pass", **{part: part})
+    assert found.tags == (part.title(),)
+
+
+def test_a_second_spelling_that_holds_scores_is_asked_for_too() -> None:
+    """What the two hold does not say which one the person means."""
+    lines = [f"{n},pass,0.{n},pass" for n in range(10, 30)]
+    assert "'judge_label', 'Judge Label'" in str(unclear("id,human_label,judge_label,Judge Label", *lines))
+
+
 def test_a_nameless_label_column_is_not_one_sides() -> None:
     """`label` alone beside a judge column could still be the judge's: it is asked for."""
     answer = unclear("id,label,gpt", "1,pass,fail").diagnosis
