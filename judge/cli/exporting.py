@@ -100,7 +100,7 @@ class _Counter:
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         for record in self._records:
             self.count += 1
-            self.constructed += record.get("origin") == "constructed"
+            self.constructed += record.get("evidence") == "constructed"
             yield record
 
 

@@ -17,7 +17,6 @@ from calibration.interchange.native.fields import (
     named,
     optional,
     required,
-    rest,
     word,
 )
 from calibration.interchange.native.source import Record
@@ -112,7 +111,7 @@ class Adjudications:
             answer=self._books.of(rubric, criterion).read(label(fields)).answer,
             reason=(optional(fields, "note") or "").strip() or NO_REASON,
             decided_at=moment(fields, "decided_at"),
-            fields=rest(fields, LABEL_FIELDS),
+            fields=self._running.further(fields, LABEL_FIELDS, item_id),
         )
 
     def _settled(self, rubric: Rubric) -> dict[tuple[str, str], _Settled]:

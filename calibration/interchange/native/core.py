@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+import sqlalchemy as sa
 from sqlmodel import Session
 
 from calibration.interchange.grid import Rejected
 from calibration.interchange.lines import STDIN, write_rejected
 from calibration.interchange.native.answers import AnswerMap
-from calibration.interchange.native.fields import BadField
+from calibration.interchange.native.fields import BadField, rest
 from calibration.interchange.native.refusing import NotJoined, Problems, refusal
 from calibration.interchange.native.source import NativeFile, Record
 from calibration.interchange.native.stubs import RubricOptions
-from calibration.interchange.native.survey import CONSTRUCTED
+from calibration.interchange.native.survey import CONSTRUCTED, CONSTRUCTED_TAG, STAMP
 from calibration.interchange.options import OnRepeat, Positions
+from calibration.store.columns import table_of
 from calibration.store.database import Store
 from calibration.store.imports import list_imports, record_import, seal_import
 from calibration.store.inserting import Added
-from calibration.store.items import Scope, item_ids
+from calibration.store.items import ItemRow, Scope, item_ids
 from rubrics.errors import DeclarationError, DifferentRecord, RecordError, TableError
 from rubrics.item import Split
 from rubrics.verdict import UnknownReason
@@ -149,6 +151,7 @@ class Import:
     known: frozenset[str] = frozenset()
     """The ids that lines can be joined to."""
     rejected_file: Path | None = None
+    _made_up: frozenset[str] = frozenset()
     _before: datetime | None = None
 
     def open(self) -> None:
@@ -190,11 +193,29 @@ class Import:
         """
         dataset = self.options.dataset
         self.known = frozenset(item_ids(session=self.session, scope=Scope(dataset=dataset)))
+        self._made_up = constructed_items(session=self.session, dataset=dataset)
         if not self.known:
             raise RecordError(
                 f"dataset {dataset!r} has no items to join {self.kind} to: "
                 f"run `voirdire items import FILE --dataset {dataset}` first"
             )
+
+    def further(
+        self, fields: Mapping[str, Any], known: Collection[str], item_id: str
+    ) -> dict[str, Any] | None:
+        """The fields of a line that have no name of their own, with its origin where that is constructed.
+
+        The stamp of an export is no field: it becomes the line's origin unless its item says the same, so
+        that a file that came from here is found to say nothing new.
+        """
+        found = rest(fields, known) or {}
+        if found.get(STAMP) == CONSTRUCTED:
+            del found[STAMP]
+            if item_id not in self._made_up:
+                found.setdefault("origin", CONSTRUCTED)
+        if self.options.origin == CONSTRUCTED:
+            found.setdefault("origin", CONSTRUCTED)
+        return found or None
 
     def join(self, item_id: str) -> None:
         """Refuses an id that the dataset does not have.
@@ -330,6 +351,13 @@ def run_import(
         if running is not None and running.rejected_file is not None:
             running.rejected_file.unlink(missing_ok=True)
         raise
+
+
+def constructed_items(*, session: Session, dataset: str) -> frozenset[str]:
+    """The ids of the items that say they were made up for a demonstration."""
+    item = table_of(ItemRow)
+    query = sa.select(item.c.item_id).where(item.c.dataset == dataset, item.c.tags.contains(CONSTRUCTED_TAG))
+    return frozenset(session.connection().execute(query).scalars())
 
 
 def _sentence(text: str, number: int) -> str:

@@ -14,10 +14,9 @@ import sqlalchemy as sa
 from sqlmodel import Session
 
 from calibration.interchange.native.judges import EXTERNAL
-from calibration.interchange.native.survey import ADJUDICATION, CONSTRUCTED
+from calibration.interchange.native.survey import ADJUDICATION, CONSTRUCTED, CONSTRUCTED_TAG, STAMP
 from calibration.store.assessments import AssessmentRow
 from calibration.store.columns import Row, table_of
-from calibration.store.imports import list_imports
 from calibration.store.inserting import batches
 from calibration.store.items import ItemRow, Scope
 from calibration.store.judges import JudgeRow, JudgeRunRow
@@ -32,12 +31,12 @@ from rubrics.verdict import Verdict
 
 LABEL_COLUMNS: Final = (
     *("item_id", "rater", "criterion", "label", "kind", "rubric", "source", "blind", "note", "reason"),
-    *("failure_mode", "repeat", "revision", "shown_at", "decided_at", "origin"),
+    *("failure_mode", "repeat", "revision", "shown_at", "decided_at", "origin", STAMP),
 )
 VERDICT_COLUMNS: Final = (
     *("item_id", "judge", "judge_version", "rubric", "criterion", "order", "label", "reason", "detail"),
     *("repeat", "raw", "rationale", "reported_model", "tokens_in", "tokens_out", "cost_micros"),
-    *("latency_ms", "decided_at", "run", "origin"),
+    *("latency_ms", "decided_at", "run", "origin", STAMP),
 )
 _UNKNOWN: Final = Verdict.UNKNOWN.value
 
@@ -53,7 +52,7 @@ def export_labels(
         rubric_digest: one rubric version, or None for all.
         criterion: one criterion, or None for all.
     """
-    stamps = _Stamps(session, "labels")
+    stamps = _Stamps(session)
     wanted = {"rubric_digest": rubric_digest, "criterion": criterion}
     columns = ("rater", "value", "reason", "failure_mode", "note_digest", "blind", "source", "repeat")
     query = _about_items(AssessmentRow, scope, wanted, (*columns, "revision", "shown_at", "decided_at"))
@@ -91,7 +90,7 @@ def export_verdicts(
         every_run: also earlier runs of a judge, told apart by the field `run`; else its newest run under
             each rubric.
     """
-    stamps = _Stamps(session, "verdicts")
+    stamps = _Stamps(session)
     judges = _judges(session)
     table, run = table_of(VerdictRow), table_of(JudgeRunRow)
     columns = (
@@ -163,31 +162,17 @@ def _with_texts(
 class _Stamps:
     """The names of rubrics, and which rows rest on constructed evidence."""
 
-    def __init__(self, session: Session, kind: str) -> None:
+    def __init__(self, session: Session) -> None:
         self.refs = {digest: str(ref) for ref, digest in list_rubrics(session=session)}
-        self._imports = {
-            found.key
-            for found in list_imports(session=session, kind=kind)
-            if found.provenance.get("constructed") or found.provenance.get("origin") == CONSTRUCTED
-        }
-        self._tags: dict[str, bool] = {}
 
     def stamped(
         self, line: dict[str, Any], row: Mapping[str, Any], text: StoredText | Erased | None
     ) -> dict[str, Any]:
-        """The record with its texts and further fields, and its origin where that is constructed."""
+        """The record with its texts and further fields, and a stamp where the evidence is constructed."""
         line |= _texts(text)
-        if row["import_key"] in self._imports or self._constructed(row["tags"]):
-            line.setdefault("origin", CONSTRUCTED)
+        if line.get("origin") == CONSTRUCTED or CONSTRUCTED_TAG in row["tags"]:
+            line[STAMP] = CONSTRUCTED
         return {key: value for key, value in line.items() if value is not None or key in {"label", "order"}}
-
-    def _constructed(self, tags: str) -> bool:
-        found = self._tags.get(tags)
-        if found is None:
-            found = f'"origin":"{CONSTRUCTED}"' in tags
-            if len(self._tags) < 1000:
-                self._tags[tags] = found
-        return found
 
 
 def _texts(text: StoredText | Erased | None) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from calibration.interchange.native.fields import (
     named,
     optional,
     required,
-    rest,
     whole,
     word,
 )
@@ -164,7 +163,7 @@ class _Labels:
             repeat=whole(fields, "repeat") or 0,
             shown_at=moment(fields, "shown_at"),
             decided_at=moment(fields, "decided_at"),
-            fields=rest(fields, LABEL_FIELDS),
+            fields=self._running.further(fields, LABEL_FIELDS, item_id),
         )
 
     def _repeat(

@@ -16,6 +16,10 @@ from calibration.interchange.native.source import NativeFile, Record
 
 CONSTRUCTED: Final = "constructed"
 """The origin of evidence that was made up for a demonstration; it is stamped wherever it is shown."""
+CONSTRUCTED_TAG: Final = f'"origin":"{CONSTRUCTED}"'
+"""How the stored tags of an item say so."""
+STAMP: Final = "evidence"
+"""The field of an exported line that says so, whether its own origin does or its item's."""
 ADJUDICATION: Final = "adjudication"
 MAX_WORDS: Final = 200
 """Different label words of a criterion that are told apart; no scale has as many."""
@@ -129,7 +133,7 @@ def _note(found: Survey, record: Record) -> str | None:
     if rubric is not None and type(rubric) is not str:
         rubric = as_text(rubric)
     found.rubrics.add(rubric)
-    if fields.get("origin") == CONSTRUCTED:
+    if CONSTRUCTED in (fields.get("origin"), fields.get(STAMP)):
         found.constructed = True
     return rubric
 

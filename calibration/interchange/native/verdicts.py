@@ -23,10 +23,10 @@ from calibration.interchange.native.core import (
     ImportOptions,
     run_import,
 )
-from calibration.interchange.native.fields import BadField, label, moment, optional, required, rest, whole
+from calibration.interchange.native.fields import BadField, label, moment, optional, required, whole
 from calibration.interchange.native.judges import ImportedRuns
 from calibration.interchange.native.source import Record, open_native
-from calibration.interchange.native.survey import Key, Survey, survey_verdicts, verdict_key
+from calibration.interchange.native.survey import CONSTRUCTED, Key, Survey, survey_verdicts, verdict_key
 from calibration.interchange.options import OnRepeat, Positions
 from calibration.interchange.words import Side
 from calibration.store.database import Store
@@ -166,6 +166,7 @@ class _Verdicts:
         said, rationale = read_reason(fields, book.read(label(fields)))
         order = self._order(fields)
         raw = get("raw")
+        plain = fields.keys() <= _PLAIN and self._running.options.origin != CONSTRUCTED
         return VerdictEntry(
             run_key=self._runs.run(judge, self._asked(word) if version is None else as_text(version), rubric),
             item_id=item_id,
@@ -176,8 +177,7 @@ class _Verdicts:
             order=order,
             repeat=whole(fields, "repeat") or 0,
             raw=raw if raw is None or type(raw) is str else as_text(raw),
-            rationale=rationale,
-            **({} if fields.keys() <= _PLAIN else self._rare(fields, rationale)),
+            **({"rationale": rationale} if plain else self._rare(fields, item_id, rationale)),
         )
 
     def _open(self, word: str | None, criterion: str) -> tuple[Rubric, AnswerBook]:
@@ -192,7 +192,7 @@ class _Verdicts:
             found = self._prompts[word] = self._chosen.asked(word)
         return found
 
-    def _rare(self, fields: Mapping[str, Any], rationale: str | None) -> dict[str, Any]:
+    def _rare(self, fields: Mapping[str, Any], item_id: str, rationale: str | None) -> dict[str, Any]:
         own = optional(fields, "rationale")
         if own and rationale and own != rationale:
             raise BadField("a rationale stands in both `rationale` and `reason`: keep one", "rationale")
@@ -204,7 +204,7 @@ class _Verdicts:
             "cost_micros": whole(fields, "cost_micros", large=True),
             "latency_ms": whole(fields, "latency_ms"),
             "decided_at": moment(fields, "decided_at"),
-            "fields": rest(fields, VERDICT_FIELDS),
+            "fields": self._running.further(fields, VERDICT_FIELDS, item_id),
         }
 
     def _order(self, fields: Mapping[str, Any]) -> Any:

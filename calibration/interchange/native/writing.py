@@ -29,7 +29,7 @@ def json_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def csv_lines(records: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
     """A header and one record a line; fields without a column stand as JSON in the last one."""
     buffer = StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
+    writer = csv.writer(buffer)  # ends lines with CR LF, and so quotes a cell that holds either
 
     def line(cells: Sequence[str]) -> str:
         buffer.seek(0)

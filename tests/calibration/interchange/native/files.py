@@ -61,7 +61,8 @@ def verdict(number: int, said: Any = "pass", judge: str = "gpt", **more: Any) ->
 
 def options(**changes: Any) -> ImportOptions:
     """How a file is imported into the dataset of the tests, under a stub rubric."""
-    return ImportOptions(**({"dataset": DATASET, "rubric": STUB} | changes))
+    given: dict[str, Any] = {"dataset": DATASET, "rubric": STUB}
+    return ImportOptions(**(given | changes))
 
 
 def take(store: Store, kind: str, source: str, **changes: Any) -> Imported:

@@ -54,7 +54,8 @@ def refused(store: Store, source: str, **changes: Any) -> str:
 def test_a_label_with_everything(store: Store, tmp_path: Path) -> None:
     """Note, source and blindness are kept, and so is every field that has no name of its own."""
     with_items(store, tmp_path)
-    more = {"note": "n\u2028\0", "source": "model", "blind": "yes", "confidence": 0.90, "meta": {"a": [1]}}
+    more: dict[str, Any] = {"note": "n\u2028\0", "source": "model", "blind": "yes"}
+    more |= {"confidence": 0.90, "meta": {"a": [1]}}
     take(store, "labels", write(tmp_path, label(0, **more)))
     with store.read() as session:
         digest = get_rubric(session=session, name="support-imported", version=1).digest
