@@ -227,6 +227,12 @@ def rank_note(readings: Readings, group: Sequence[Reading], *, most: int = 6) ->
             f" {pair} tie: {whole(tie.only_first)} against {whole(tie.only_second)} of "
             f"{whole(tie.shared_failures)} accepted by one only, {p_text(tie.p_value)}."
         )
+    if ties:
+        compared = len(ranks) * (len(ranks) - 1) // 2
+        by = ", by prompts" if any(reading.clustered for reading in group) else ""
+        said += (
+            f" Each p is adjusted: Holm over {counted(compared, 'pair of judges', 'pairs of judges')}{by}."
+        )
     if len(ties) > most:
         beyond = len(ties) - most
         said += " " + sentence(f"{number_word(beyond)} more {'pair ties' if beyond == 1 else 'pairs tie'}")

@@ -141,18 +141,18 @@ def _span(group: Sequence[Reading]) -> str:
     ]
     low, high = min(counts, key=_ratio), max(counts, key=_ratio)
     if _ratio(low) == _ratio(high):
-        return _count_and_share(*low)
-    return f"from {_count_and_share(*low)}, to {_count_and_share(*high)}"
+        return f"{whole(low[0])}, {_share(*low)}"
+    return f"between {whole(low[0])} ({_share(*low)}) and {whole(high[0])} ({_share(*high)})"
 
 
 def _ratio(count: tuple[int, int]) -> float:
     return count[0] / count[1]
 
 
-def _count_and_share(x: int, n: int) -> str:
+def _share(x: int, n: int) -> str:
     found = wilson_interval(x, n)
     decimals = interval_decimals(found.lower * 100, found.upper * 100)
-    return f"{whole(x)}, {percent(share(x, n, decimals))}"
+    return percent(share(x, n, decimals))
 
 
 def _tally(readings: Sequence[Reading]) -> str:

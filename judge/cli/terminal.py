@@ -340,11 +340,13 @@ def _item_words(item: PolicyItem, reading: Reading) -> str:
 
 
 def _tally(reading: Reading) -> str:
-    """How many of the policy's items hold, and which one bound the outcome."""
+    """How many of the policy's items hold, and which one decided where one does not."""
     items = reading.decision.items if reading.decision else ()
     holding = sum(item.status is ItemStatus.PASS for item in items)
-    bound = f", bound by {name_words(reading.binding.name)}" if reading.binding else ""
-    return f": {holding} of {counted(len(items), 'item')} hold{bound}."
+    said = f": {holding} of {counted(len(items), 'item')} {'holds' if holding == 1 else 'hold'}"
+    if reading.binding is None or reading.outcome is AdmissionOutcome.ADMIT:
+        return f"{said}."
+    return f"{said}; what decided is {name_words(reading.binding.name)}."
 
 
 def wrapped(text: str, width: int) -> Iterator[str]:

@@ -63,8 +63,8 @@ def test_pairs_without_a_preferred_side_measure_nothing() -> None:
     [
         (
             Evidence(fail=100, accepted_fail=30, good=0),
-            "Of 100 pairs with a preferred side, two judges preferred the other side of from 2, 2 %, "
-            "to 30, 30 %; your limit is 10 %: 1 admit, 1 reject.",
+            "Of 100 pairs with a preferred side, two judges preferred the other side of between 2 (2 %) "
+            "and 30 (30 %); your limit is 10 %: 1 admit, 1 reject.",
         ),
         (
             Evidence(fail=100, accepted_fail=2, good=0),

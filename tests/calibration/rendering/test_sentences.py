@@ -60,8 +60,8 @@ HEADLINES = {
         "sample; your limit is 10 %."
     ),
     "three_judges": (
-        "Of 80 answers that people failed, three judges accepted from 1, 1 %, to 16, 20 %; your limit is "
-        "10 %: 1 admit, 1 insufficient evidence, 1 reject."
+        "Of 80 answers that people failed, three judges accepted between 1 (1 %) and 16 (20 %); your limit "
+        "is 10 %: 1 admit, 1 insufficient evidence, 1 reject."
     ),
 }
 

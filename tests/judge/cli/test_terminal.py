@@ -236,3 +236,32 @@ def test_clusters_are_explained_with_their_numbers() -> None:
     assert gate.icc is not None
     assert f"intracluster correlation of {gate.icc:.2f}" in full
     assert f"an effective number of {100 / (1 + 4 * gate.icc):.1f}" in full
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("rejected", "Policy far_only@1: 2 of 3 items hold; what decided is false acceptance."),
+        ("admitted", "Policy far_only@1: 3 of 3 items hold."),
+        ("no_failures", "Policy far_only@1: 1 of 3 items holds; what decided is false acceptance."),
+    ],
+)
+def test_policy_line_counts_what_holds_and_names_what_decided(name: str, words: str) -> None:
+    """An admission has no item that decided against it; otherwise the item is named."""
+    assert words in printed(examples.ALL[name](), terminal=False)
+
+
+def test_ties_say_that_their_p_is_adjusted() -> None:
+    """Three judges are three pairs, eleven are 55; clustered answers are compared by prompts."""
+    text = "\n".join(printed(examples.three_judges(), terminal=False))
+    assert "p = .25. Each p is adjusted: Holm over 3 pairs of judges." in text
+    text = "\n".join(printed(examples.eleven_judges(), terminal=False))
+    assert "p = .19. Each p is adjusted: Holm over 55 pairs of judges, by prompts." in text
+
+
+def test_rank_without_a_tie_names_no_p() -> None:
+    """Where every pair is told apart, no p is printed and none is said to be adjusted."""
+    shown = examples.three_judges().model_copy(update={"ties": ()})
+    text = "\n".join(printed(shown, terminal=False))
+    assert "Rank, 1 the lowest: judge-a 1–2, judge-c 1–2, judge-b 3." in text
+    assert "Holm" not in text
