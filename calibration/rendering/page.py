@@ -239,9 +239,29 @@ def rank_note(readings: Readings, group: Sequence[Reading], *, most: int = 6) ->
     return said
 
 
+_COSTS = frozenset({"non_acceptance_among_pass", "frr"})
+
+
+def _costly(reading: Reading) -> bool:
+    """True where an admitted judge accepts under half of the good answers, which the policy leaves open."""
+    row, decision = reading.report.table.passing, reading.decision
+    if reading.pairs or decision is None or decision.outcome is not AdmissionOutcome.ADMIT:
+        return False
+    return 2 * row.accepted < row.total and not any(item.name in _COSTS for item in decision.items)
+
+
+def _cost_unlimited(readings: Readings, reading: Reading) -> str:
+    row = reading.report.table.passing
+    who = "It" if readings.only else readings.name(reading)
+    policy = visible(reading.decision.policy) if reading.decision else ""
+    count = f"{whole(row.accepted)}/{whole(row.total)}"
+    return f"{who} accepted only {count} good answers: {policy} sets no limit on that"
+
+
 def report_warnings(readings: Readings) -> tuple[str, ...]:
     """What a reader must know before believing a number, each once; first why a report cannot admit."""
     exploratory = [r.report.exploratory for r in readings.all if r.report.exploratory]
     said = [f"Exploratory, cannot admit: {visible(reason)}" for reason in exploratory]
+    said += [_cost_unlimited(readings, reading) for reading in readings.all if _costly(reading)]
     said += [visible(warning) for reading in readings.all for warning in reading.report.warnings]
     return tuple(dict.fromkeys(said))

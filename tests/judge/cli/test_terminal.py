@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from calibration.evidence import Comparison, Examination
-from calibration.policy import shipped_policy
+from calibration.policy import Guard, far_only, shipped_policy
 from calibration.rendering.characters import PLAIN, SIGNS, draw
 from calibration.rendering.reading import Readings
 from calibration.rendering.strip import judge_strip, scale_for
@@ -207,6 +207,28 @@ def test_warnings_stand_under_the_first_line() -> None:
         examine(examples.FLAT, warnings=("2 identical labels were counted once",)), terminal=False
     )
     assert lines[1] == "! 2 identical labels were counted once"
+
+
+def test_admission_of_a_judge_that_turns_most_good_answers_away_is_warned_of() -> None:
+    """far_only looks at failures alone: that the judge accepts 20 of 120 good answers stands on top."""
+    costly = examine(Evidence(fail=50, good=120, accepted_good=20), judge="a")
+    said = "accepted only 20/120 good answers: far_only@1 sets no limit on that"
+    assert f"! It {said}" in printed(costly, terminal=False)[:3]
+    other = examine(Evidence(fail=50, good=120, accepted_good=60), judge="b")
+    rejected = examine(Evidence(fail=50, accepted_fail=30, good=120, accepted_good=20), judge="c")
+    shown = Comparison(examinations=(costly, other, rejected))
+    assert [line for line in printed(shown, terminal=False) if "accepted only" in line] == [f"! a {said}"]
+
+
+def test_policy_with_a_limit_on_good_answers_needs_no_warning() -> None:
+    """Where the policy limits the cost, however loosely, nothing is added; pairs have no good answers."""
+    loose = far_only(0.10).model_copy(
+        update={"guards": {"non_acceptance_among_pass": Guard(upper_at_most=0.99)}}
+    )
+    costly = examine(Evidence(fail=50, good=120, accepted_good=20), policy=loose)
+    pairs = examples.preferences(Evidence(fail=100, accepted_fail=2, good=0))
+    for shown in (costly, pairs, examples.undecided()):
+        assert "accepted only" not in "\n".join(printed(shown, terminal=False))
 
 
 def test_constructed_evidence_is_said_at_once() -> None:
