@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,13 @@ from calibration.rendering.text import counted
 from calibration.statistics.comparison_plans import half_widths, smallest_gain
 from calibration.statistics.normal import z_value
 from calibration.statistics.paired import PairedTable, newcombe_paired, noninferiority
-from calibration.statistics.repeats import design_error, optimal_repeats, within_variance
+from calibration.statistics.repeats import (
+    DesignError,
+    RepeatPlan,
+    design_error,
+    optimal_repeats,
+    within_variance,
+)
 from calibration.statistics.sample_size import (
     n_for_half_width,
     n_pairs_noninferiority,
@@ -251,24 +258,13 @@ def repeats_answer(question: RepeatsQuestion) -> Answer:
     plan = optimal_repeats(
         between=question.between, within=within, budget=question.budget, fixture_cost=question.fixture_cost
     )
-    designs = [(plan.tasks, plan.runs), *(d for d in question.designs if d != (plan.tasks, plan.runs))]
-    errors = [
-        design_error(between=question.between, within=within, tasks=tasks, runs=runs)
+    designs = dict.fromkeys([(plan.tasks, plan.runs), *question.designs])
+    errors = {
+        (tasks, runs): design_error(between=question.between, within=within, tasks=tasks, runs=runs)
         for tasks, runs in designs
-    ]
-    ratio = None if isinstance(plan.variance_ratio, Undefined) else plan.variance_ratio
-    beyond = "Tasks do not differ: only the number of runs counts."
-    if ratio is not None:
-        beyond = (
-            f"Runs vary {ratio:.3g} times as much as tasks do: beyond {ratio:.3g} runs a task, new tasks "
-            "are what shortens the interval."
-        )
+    }
     return Answer(
-        words=(
-            f"Take {counted(plan.tasks, 'task')} and run each {_times(plan.runs)}: of all designs that "
-            f"{question.budget:,} runs pay for, the mean success then has the smallest standard error.",
-            beyond,
-        ),
+        words=_repeats_words(question, plan),
         head=("tasks x runs", "standard error", "costs in runs"),
         rows=tuple(
             (
@@ -276,28 +272,47 @@ def repeats_answer(question: RepeatsQuestion) -> Answer:
                 fixed(error.standard_error, 4),
                 f"{tasks * (runs + question.fixture_cost):,}",
             )
-            for (tasks, runs), error in zip(designs, errors, strict=True)
+            for (tasks, runs), error in errors.items()
         ),
         following="voirdire plan half-width --rate RATE --half-width POINTS",
-        data=SCHEMA
-        | {
-            "plan": "repeats",
-            "mean": question.mean,
-            "between": question.between,
-            "within": within,
-            "ratio": ratio,
-            "budget": question.budget,
-            "fixture_cost": question.fixture_cost,
-            "tasks": plan.tasks,
-            "runs": plan.runs,
-            "variance": plan.variance,
-            "designs": [
-                {"tasks": t, "runs": r, "variance": e.variance, "standard_error": e.standard_error}
-                for (t, r), e in zip(designs, errors, strict=True)
-            ],
-        },
+        data=_repeats_object(question, plan, errors) | {"within": within},
         notes=("Repeats describe these tasks better; only new tasks describe tasks to come.",),
     )
+
+
+def _repeats_words(question: RepeatsQuestion, plan: RepeatPlan) -> tuple[str, ...]:
+    ratio = plan.variance_ratio
+    beyond = (
+        "Tasks do not differ: only the number of runs counts."
+        if isinstance(ratio, Undefined)
+        else f"Runs vary {ratio:.3g} times as much as tasks do: beyond {ratio:.3g} runs a task, new tasks "
+        "are what shortens the interval."
+    )
+    return (
+        f"Take {counted(plan.tasks, 'task')} and run each {_times(plan.runs)}: of all designs that "
+        f"{question.budget:,} runs pay for, the mean success then has the smallest standard error.",
+        beyond,
+    )
+
+
+def _repeats_object(
+    question: RepeatsQuestion, plan: RepeatPlan, errors: Mapping[tuple[int, int], DesignError]
+) -> dict[str, Any]:
+    return SCHEMA | {
+        "plan": "repeats",
+        "mean": question.mean,
+        "between": question.between,
+        "ratio": None if isinstance(plan.variance_ratio, Undefined) else plan.variance_ratio,
+        "budget": question.budget,
+        "fixture_cost": question.fixture_cost,
+        "tasks": plan.tasks,
+        "runs": plan.runs,
+        "variance": plan.variance,
+        "designs": [
+            {"tasks": t, "runs": r, "variance": e.variance, "standard_error": e.standard_error}
+            for (t, r), e in errors.items()
+        ],
+    }
 
 
 def _times(number: int) -> str:
