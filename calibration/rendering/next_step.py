@@ -16,7 +16,7 @@ from calibration.rendering.numbers import whole
 from calibration.rendering.open_verdicts import clean_once_in, may_settle
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.sentences import more_failures
-from calibration.rendering.text import counted
+from calibration.rendering.text import counted, number_word
 from calibration.rendering.unmeasured import unmeasured_step
 from calibration.rendering.vocabulary import name_words
 
@@ -27,9 +27,24 @@ def next_step(shown: Examination | Comparison) -> str:
     order = (AdmissionOutcome.INSUFFICIENT, AdmissionOutcome.ADMIT, AdmissionOutcome.REJECT, None)
     chosen = min(readings.all, key=lambda reading: order.index(reading.outcome))
     step = _step(chosen)
+    further = "" if step.startswith("use another judge") else _further_look(chosen)
     if readings.only is None and chosen.outcome is not None:
         step = f"for {readings.name(chosen)}, {step}"
-    return f"Next: {step}."
+    return f"Next: {step}.{further}"
+
+
+def _further_look(reading: Reading) -> str:
+    """That examining again is no longer allowed, where every look is used."""
+    decision = reading.decision
+    if decision is None or reading.outcome is not AdmissionOutcome.INSUFFICIENT or reading.report.constructed:
+        return ""
+    if decision.looks.used < decision.looks.allowed or decision.binding in {"looks", "exploratory"}:
+        return ""
+    allowed = number_word(decision.looks.allowed)
+    return (
+        f" Examining again is a further look, and this policy allows {allowed}: use a fresh set, or declare "
+        "more looks beforehand."
+    )
 
 
 def _step(reading: Reading) -> str:

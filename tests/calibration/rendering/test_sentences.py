@@ -181,6 +181,10 @@ def test_insufficient_names_both_numbers_and_the_cost_of_a_look() -> None:
     assert "this policy allows one" in said
 
 
+FURTHER = (
+    " Examining again is a further look, and this policy allows one: use a fresh set, or declare more looks "
+    "beforehand."
+)
 NEXT = {
     "rejected": (
         "Next: read the 16 failing answers it accepted (their ids: --explain or the HTML report), change the "
@@ -189,14 +193,14 @@ NEXT = {
     "admitted": "Next: before relying on it, have two blind raters label these answers (one rater labelled).",
     "insufficient": (
         "Next: collect 39 more failing answers if the judge rejects them all, about 282 at the rate so far "
-        "(at one look)."
+        "(at one look)." + FURTHER
     ),
     # 2 accepted of 60 do not hold 10 % even if all 30 open verdicts reject; 69 would
     "open_verdicts": (
         "Next: collect 384 more failing answers, all rejected (at one look); at the rate so far none would "
-        "do; also get the 30 missing verdicts: if the judge rejects them all, 9 more will do."
+        "do; also get the 30 missing verdicts: if the judge rejects them all, 9 more will do." + FURTHER
     ),
-    "no_failures": "Next: collect at least 35 failing answers, all rejected (at one look).",
+    "no_failures": "Next: collect at least 35 failing answers, all rejected (at one look)." + FURTHER,
     "undecided": (
         "Next: name the largest share of failing answers that you can bear, such as --far-limit 0.10."
     ),
@@ -204,7 +208,7 @@ NEXT = {
     "full_policy": "Next: before relying on it, have it signed; an unsigned outcome admits nobody.",
     "three_judges": (
         "Next: for judge-c, collect 19 more failing answers if the judge rejects them all, about 59 at "
-        "the rate so far (at one look)."
+        "the rate so far (at one look)." + FURTHER
     ),
 }
 
@@ -233,6 +237,13 @@ def test_each_missing_ground_has_its_own_step() -> None:
     )
 
 
+def test_looks_that_are_left_are_not_said_to_be_used() -> None:
+    """The acceptance policy allows three looks: only after the third is a further one ruled out."""
+    few = replace(GOOD, good=30, accepted_good=30)
+    assert "further look" not in next_under_acceptance(few, looks_used=2)
+    assert next_under_acceptance(few, looks_used=3).endswith(FURTHER.replace("one:", "three:"))
+
+
 def test_over_rejecting_judge_is_sent_to_its_good_answers() -> None:
     """A judge rejected for turning good answers away: those are what to read."""
     said = next_under_acceptance(
@@ -245,7 +256,7 @@ def test_disputed_acceptances_are_adjudicated_first() -> None:
     """Where only unresolved references stand between the judge and the limit, they come first."""
     evidence = Evidence(fail=50, accepted_good=114, unresolved=3, accepted_unresolved=3)
     assert plain(next_step(examine(evidence))) == (
-        "Next: have the 3 disputed answers that it accepted adjudicated, then examine again."
+        "Next: have the 3 disputed answers that it accepted adjudicated, then examine again." + FURTHER
     )
 
 

@@ -57,7 +57,7 @@ def test_labels_are_to_be_resolved_before_answers_are_collected() -> None:
         "esolve the labels: have the 50 answers without an agreed label adjudicated or labelled by enough "
         "agreeing raters, then examine again."
     )
-    assert plain(next_step(examine(DISPUTED))) == f"Next: r{step}"
+    assert plain(next_step(examine(DISPUTED))).startswith(f"Next: r{step} Examining again is a further look")
     assert plain(found.change[0]) == f"R{step}"
     assert found.bound[0] == (
         "No answer has an agreed label that fails it, so there is nothing to measure false acceptance on."
@@ -71,8 +71,8 @@ def test_sample_of_accepted_answers_shows_no_false_acceptance() -> None:
         "failure; of 100 accepted 10 fail; your limit is 10 %."
     )
     assert "; of 100 accepted 1 fails; " in headline(audited(fail=1))
-    assert next_step(audited()) == (
-        "Next: have people label answers of every kind, not only those that the judge accepted."
+    assert next_step(audited()).startswith(
+        "Next: have people label answers of every kind, not only those that the judge accepted. "
     )
     assert reasons(Readings.of(audited())).bound[0] == (
         "Only answers that the judge accepted were sampled: false acceptance cannot be measured on them."
