@@ -79,8 +79,8 @@ def failures(
 ) -> None:
     """Say how many failing answers to label so that a good judge passes and a bad one does not.
 
-    The plan holds for its number and every larger one. With --have it is read in reverse: which judges
-    the failing answers at hand can admit.
+    The plan holds for its number and every larger one. With --have it is
+    read in reverse: which judges the failing answers at hand can admit.
     """
     from calibration.statistics.gate_curve import GateSetting
     from judge.cli.answers import print_answer, usage

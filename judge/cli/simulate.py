@@ -90,7 +90,7 @@ def gate(
         bool, typer.Option("--force", help="Let --html replace a file that is no page of voirdire.")
     ] = False,
 ) -> None:
-    """Show how often the gate admits a judge, by the share of failing answers that it really accepts.
+    """Show how often the gate admits, by the share of failing answers that a judge really accepts.
 
     Exact where it can be, else simulated with its Monte Carlo error.
     """
@@ -150,9 +150,10 @@ def self_test(
 ) -> None:
     """Put planted judges of known errors through the report and the decision that ship.
 
-    Prints what was promised and what was delivered: size and power of the gate, coverage of the intervals,
-    clusters, strata and looks, abstention, position bias, and the bias of raters who err. Exit 1 when a
-    delivered number lies outside its band.
+    Prints what was promised and what was delivered: size and power of the
+    gate, coverage of intervals, clusters, strata and looks, abstention,
+    position bias, and the bias of raters who err. Exit 1 when a delivered
+    number lies outside its band.
     """
     from calibration.rendering.characters import PLAIN, SIGNS
     from calibration.simulating.running import FULL, QUICK, run_self
