@@ -28,7 +28,7 @@ def price(value: float | None) -> float | None:
     return value
 
 
-JSON = Annotated[bool, typer.Option("--json", help="Print the plan as JSON, unrounded.")]
+JSON = Annotated[bool, typer.Option("--json", help="Print the result as JSON, unrounded.")]
 Limit = Annotated[
     float,
     typer.Option(
