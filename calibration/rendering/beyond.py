@@ -14,7 +14,7 @@ from calibration.rendering.numbers import (
     whole,
 )
 from calibration.rendering.reading import Reading, Readings
-from calibration.rendering.text import sentence
+from calibration.rendering.text import said_of, sentence
 
 _STANDING = {
     "within_limit": "within the limit",
@@ -28,7 +28,7 @@ def beyond_sentences(readings: Readings) -> tuple[str, ...]:
     """One sentence for each figure that goes beyond the set; none where nothing was asked for."""
     named = len(readings.all) > 1
     found = [
-        sentence(f"{readings.name(reading)}: {text}" if named else text)
+        said_of(readings.name(reading), text) if named else sentence(text)
         for reading in readings.all
         for text in _of_report(reading.report)
     ]

@@ -49,7 +49,8 @@ def _further_look(reading: Reading) -> str:
 
 def _step(reading: Reading) -> str:
     if reading.outcome is None:
-        return "name the largest share of failing answers that you can bear, such as --far-limit 0.10"
+        what = "wrong sides" if reading.pairs else "failing answers"
+        return f"name the largest share of {what} that you can bear, such as --far-limit 0.10"
     if reading.report.constructed:
         return "examine your own answers: voirdire check FILE --far-limit 0.10"
     binding = reading.binding
@@ -123,17 +124,23 @@ def _plural(name: str) -> str:
 
 def _failures_to_collect(reading: Reading, item: PolicyItem) -> str:
     if reading.unresolved_against and reading.measured.upper <= (reading.limit or 0.0):
-        disputed = counted(reading.unresolved_against, "disputed answer")
-        return f"have the {disputed} that it accepted adjudicated, then examine again"
+        disputed = counted(
+            reading.unresolved_against, "disputed pair" if reading.pairs else "disputed answer"
+        )
+        which = "" if reading.pairs else " that it accepted"
+        return f"have the {disputed}{which} adjudicated, then examine again"
     needed = more_failures(reading)
     if not needed:
         alone = "alone it holds the limit, among the judges compared it does not"
-        return f"collect more failing answers: {alone} ({detail_words(item)})"
+        what = "pairs with a preferred side" if reading.pairs else "failing answers"
+        return f"collect more {what}: {alone} ({detail_words(item)})"
     return f"collect {needed}" + (", each from another prompt" if reading.clustered else "")
 
 
 def _to_be_informative(reading: Reading) -> str:
     passing = reading.report.table.passing
+    if reading.pairs:
+        return "use a judge that picks the right side more often than the wrong one, or collect more pairs"
     if not passing.total:
         return "collect answers that people pass: without them nothing shows that it accepts anything"
     if not passing.accepted:

@@ -11,7 +11,16 @@ from calibration.rendering.numbers import end_text, whole
 from calibration.rendering.open_verdicts import gate_if, open_decides
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.sentences import MANY, more_failures
-from calibration.rendering.text import capital, counted, listed, named, number_word, sentence, visible
+from calibration.rendering.text import (
+    capital,
+    counted,
+    listed,
+    named,
+    number_word,
+    said_of,
+    sentence,
+    visible,
+)
 from calibration.rendering.unmeasured import unmeasured_bound, unmeasured_step
 from calibration.rendering.vocabulary import OUTCOME_WORDS, name_words
 from calibration.statistics.gates import shrink
@@ -65,21 +74,23 @@ def bound_by(reading: Reading, who: str = "It") -> list[str]:
 
 def _item_bound(item: PolicyItem, reading: Reading, who: str) -> str:
     if item.name == "informative":
-        said = informative_words(item, reading.report)
-        return sentence(said if who == "It" else f"{who}: {said}")
+        return _of(who, informative_words(item, reading.report))
     found = found_text(item, reading.report)
     stated = f"{name_words(item.name)}: {found}" if found else name_words(item.name)
     asked = f"; the policy asks for {limit_words(item)}" if item.limit is not None else ""
     why = f" ({detail_words(item)})" if item.detail and item.detail not in found else ""
-    said = f"{stated}{asked}{why}"
-    return sentence(said if who == "It" else f"{who}: {said}")
+    return _of(who, f"{stated}{asked}{why}")
+
+
+def _of(who: str, said: str) -> str:
+    """A sentence, of the judge where there are several; a name keeps its case."""
+    return sentence(said) if who == "It" else said_of(who, said)
 
 
 def _far_bound(reading: Reading, who: str) -> str:
     """The gate's two-sided question in words: what was accepted, how far it reaches, where the limit is."""
     if not reading.report.headline.n:
-        nothing = unmeasured_bound(reading)
-        return sentence(nothing if who == "It" else f"{who}: {nothing}")
+        return _of(who, unmeasured_bound(reading))
     did = "preferred the wrong side of" if reading.pairs else "accepted"
     return f"{who} {did} {_reach(reading)}{_worth(reading)}"
 
@@ -131,7 +142,10 @@ def _worth(reading: Reading) -> str:
 def changed_by(reading: Reading) -> list[str]:
     """What would turn the outcome into another one."""
     if reading.decision is None:
-        return ["A limit: the largest share of failing answers that you can bear to see accepted."]
+        what = "wrong sides that you can bear"
+        if not reading.pairs:
+            what = "failing answers that you can bear to see accepted"
+        return [f"A limit: the largest share of {what}."]
     if reading.outcome is AdmissionOutcome.ADMIT:
         changed = "A change of judge, prompt, rubric or population: each needs a new examination."
         return [_flip(reading), changed]
@@ -146,7 +160,7 @@ def _flip(reading: Reading) -> str:
     more, reach = _to_flip(reading)
     about = "about " if reading.clustered else ""
     count = f"{whole(gate.x + more)}/{whole(gate.n + more)}"
-    noun = "more accepted failure" if more == 1 else "more accepted failures"
+    noun = ("more wrong side" if reading.pairs else "more accepted failure") + ("" if more == 1 else "s")
     verb = "turns" if more == 1 else "turn"
     said = f"{about}{number_word(more)} {noun} ({count}, up to {reach}) {verb} it into insufficient evidence."
     return capital(said)
@@ -188,15 +202,21 @@ def _rejected_change(reading: Reading) -> list[str]:
             int(gate.n_effective), limit=limit, z=z_value(gate.confidence, sided=gate.sided)
         )
         if not isinstance(allowed, Undefined):
-            worth = "independent failing answers" if reading.clustered else "failing answers"
-            accepted = "no" if allowed == 0 else f"at most {whole(allowed)}"
-            said.append(
-                f"Among {whole(int(gate.n_effective))} {worth} this limit allows {accepted} accepted."
-            )
+            said.append(_allowance(reading, allowed))
         more = more_failures(reading)
         said.append(sentence(f"More evidence on the same judge: {more}") if more else "")
     said.append("Another judge or prompt is a new examination, on answers that did not shape it.")
     return [text for text in said if text]
+
+
+def _allowance(reading: Reading, allowed: int) -> str:
+    """How many of what was examined the limit lets be wrong."""
+    worth = "independent " if reading.clustered else ""
+    of = "pairs" if reading.pairs else "failing answers"
+    wrong = "on the wrong side" if reading.pairs else "accepted"
+    allows = "none" if allowed == 0 else f"at most {whole(allowed)}"
+    among = f"{whole(int(reading.report.far_gate.n_effective))} {worth}{of}"
+    return f"Among {among} this limit allows {allows} {wrong}."
 
 
 def _insufficient_change(reading: Reading) -> list[str]:
@@ -257,7 +277,8 @@ def _needs_of(readings: Readings, group: Sequence[Reading]) -> str:
             compared.append(name)
     said = []
     if failures:
-        said.append(f"Failing answers still needed: {listed(failures, most=MANY)}.")
+        what = "Pairs with a preferred side" if group[0].pairs else "Failing answers"
+        said.append(f"{what} still needed: {listed(failures, most=MANY)}.")
     if others:
         said.append(f"Still to settle: {listed(others, most=MANY)}.")
     if compared:

@@ -194,6 +194,9 @@ def _one_decision(only: Reading) -> str:
     if only.outcome is AdmissionOutcome.INSUFFICIENT:
         return f"Not enough evidence to admit or reject {only.judge}."
     far = only.report.headline
+    if only.pairs:
+        took = f"took the wrong side of {whole(far.x)} of {counted(far.n, 'pair')}"
+        return f"{only.judge} {took}; nothing was decided."
     return f"{only.judge} accepted {whole(far.x)} of {counted(far.n, 'failing answer')}; nothing was decided."
 
 
@@ -211,22 +214,32 @@ def _counted_decision(readings: Readings, by_outcome: dict[AdmissionOutcome, lis
     return " ".join(said)
 
 
+_FURTHER_ANSWERS = "failing answer", "failing answers", "rejected", "rejects"
+_FURTHER_PAIRS = (
+    "pair with a preferred side",
+    "pairs with a preferred side",
+    "on the right side",
+    "takes the right side of",
+)
+
+
 def more_failures(reading: Reading) -> str:
     """How many more failing answers would admit the judge: clean, at the rate seen, and at which level."""
     if reading.decision is None:
         return ""
     needed = reading.decision.more_failures_needed
+    one, many, rejected, rejects = _FURTHER_PAIRS if reading.pairs else _FURTHER_ANSWERS
     looks = "at one look" if needed.looks == 1 else f"at the level for {needed.looks} looks"
     if needed.clean is None:
-        return "no number of further failing answers would do"
+        return f"no number of further {many} would do"
     if needed.clean == 0:
         return ""
     if reading.report.headline.n == 0:
-        return f"at least {counted(needed.clean, 'failing answer')}, all rejected ({looks})"
-    clean = counted(needed.clean, "more failing answer")
+        return f"at least {counted(needed.clean, one, many)}, all {rejected} ({looks})"
+    clean = counted(needed.clean, f"more {one}", f"more {many}")
     if needed.at_observed_rate is None:
-        return f"{clean}, all rejected ({looks}); at the rate so far none would do"
+        return f"{clean}, all {rejected} ({looks}); at the rate so far none would do"
     if needed.at_observed_rate == needed.clean:
-        return f"{clean}, all rejected ({looks})"
+        return f"{clean}, all {rejected} ({looks})"
     plan = whole(needed.at_observed_rate)
-    return f"{clean} if the judge rejects them all, about {plan} at the rate so far ({looks})"
+    return f"{clean} if the judge {rejects} them all, about {plan} at the rate so far ({looks})"

@@ -49,6 +49,11 @@ def sentence(text: str) -> str:
     return capital(text) + ("" if text[-1] in ".!?" else ".")
 
 
+def said_of(name: str, text: str) -> str:
+    """What is said of something named: the name as it is written, the text, and a full stop."""
+    return f"{name}: {text}" + ("" if text.endswith((".", "!", "?")) else ".")
+
+
 NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from calibration.admission import decide
 from calibration.evidence import Comparison, Examination
+from calibration.policy import far_only
 from calibration.rendering.next_step import next_step
 from calibration.rendering.numbers import NBSP, NNBSP
 from calibration.rendering.reading import Readings
 from calibration.rendering.reasons import reasons
-from calibration.rendering.sentences import headline
+from calibration.rendering.sentences import decision_sentence, headline
 from tests.calibration.rendering.examples import Evidence, preferences
 
 NO_SIDE = Evidence(fail=0, good=0, unresolved=40)
@@ -95,4 +97,73 @@ def test_rejected_judge_is_sent_to_its_pairs() -> None:
     assert next_step(preferences(Evidence(fail=100, accepted_fail=30, good=0))) == (
         "Next: read the 30 pairs on which it took the wrong side (their ids: --explain or the HTML report), "
         "change the judge, use a fresh set."
+    )
+
+
+def test_pairs_still_needed_are_pairs() -> None:
+    """What is to be collected are pairs with a preferred side, not failing answers."""
+    few = preferences(Evidence(fail=20, good=0))
+    assert next_step(few).startswith(
+        "Next: collect 15 more pairs with a preferred side, all on the right side (at one look). "
+    )
+    some = preferences(Evidence(fail=30, accepted_fail=2, good=0))
+    assert "39 more pairs with a preferred side if the judge takes the right side of them all" in (
+        next_step(some)
+    )
+    many = reasons(Readings.of(judges(*[Evidence(fail=20, good=0)] * 3)))
+    assert "failing" not in " ".join((*many.bound, *many.change))
+
+
+def test_many_judges_of_pairs_need_pairs() -> None:
+    """Four judges summed up by outcome: pairs are still needed."""
+    made = tuple(preferences(Evidence(fail=20, good=0), judge=name) for name in "abcd")
+    assert (
+        reasons(Readings.of(Comparison(examinations=made)))
+        .change[0]
+        .startswith("Pairs with a preferred side still needed: a (15 clean")
+    )
+
+
+def test_what_would_change_an_outcome_speaks_of_sides() -> None:
+    """An admission ends by wrong sides, a rejection says how many the limit allows."""
+    admitted = reasons(Readings.of(preferences(Evidence(fail=50, good=0)))).change[0]
+    assert "One more wrong side (1/51, up to" in admitted
+    rejected = reasons(Readings.of(preferences(Evidence(fail=100, accepted_fail=30, good=0)))).change[0]
+    assert rejected == "Among 100 pairs this limit allows at most 4 on the wrong side."
+
+
+def test_nothing_decided_speaks_of_sides() -> None:
+    """Without a limit the heading, the step and what would change it speak of sides."""
+    shown = Examination(report=preferences(Evidence(fail=100, accepted_fail=2, good=0)).report, decision=None)
+    assert decision_sentence(Readings.of(shown)) == (
+        "judge-p took the wrong side of 2 of 100 pairs; nothing was decided."
+    )
+    assert next_step(shown).startswith("Next: name the largest share of wrong sides that you can bear")
+    assert reasons(Readings.of(shown)).change == (
+        "A limit: the largest share of wrong sides that you can bear.",
+    )
+
+
+def test_disputed_pairs_are_adjudicated() -> None:
+    """Disputed pairs alone stand between the judge and the limit."""
+    evidence = Evidence(fail=50, good=0, unresolved=3, accepted_unresolved=3)
+    assert next_step(preferences(evidence)).startswith("Next: have the 3 disputed pairs adjudicated, ")
+
+
+def test_judge_that_picks_like_a_coin_is_told_so() -> None:
+    """Under a loose limit a coin passes the gate and is held back by what it picks."""
+    report = preferences(Evidence(fail=400, accepted_fail=200, good=0)).report
+    shown = Examination(report=report, decision=decide(report, far_only(0.60)))
+    assert next_step(shown).startswith(
+        "Next: use a judge that picks the right side more often than the wrong"
+    )
+
+
+@pytest.mark.parametrize("name", ["judge-0", "gPT", "éclair"])
+def test_case_of_a_name_is_never_changed(name: str) -> None:
+    """A sentence that begins with a judge's name begins as the name is written."""
+    shown = Comparison(examinations=(preferences(NO_SIDE, judge=name), preferences(NO_SIDE, judge="other")))
+    found = reasons(Readings.of(shown))
+    assert f"{name}: no pair has a preferred side, so there is nothing to measure the wrong side on." in (
+        found.bound
     )
