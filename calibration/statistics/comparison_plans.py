@@ -65,7 +65,7 @@ def half_widths(p: float, n: int, *, z: float) -> HalfWidths | Undefined:
         ValueError: for a negative n, a p outside [0, 1], or a bad z.
     """
     x = p * require_whole(n, name="n")
-    normal = wald_interval(x, n, z=z)  # type: ignore[arg-type]
+    normal = wald_interval(x, n, z=z)  # type: ignore[arg-type]  # a planned count need not be whole
     if isinstance(normal, Undefined):
         return normal
     wilson = wilson_interval(x, n, z=z)
