@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from calibration.evidence import AdmissionOutcome, ItemKind, ItemStatus, PolicyItem
+from calibration.rendering.flip import flip_sentence, to_flip
 from calibration.rendering.items import detail_words, found_text, informative_words, limit_words
 from calibration.rendering.numbers import end_text, whole
 from calibration.rendering.open_verdicts import gate_if, open_decides
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.sentences import MANY, more_failures
 from calibration.rendering.text import (
-    capital,
     counted,
     listed,
     named,
@@ -23,9 +23,8 @@ from calibration.rendering.text import (
 )
 from calibration.rendering.unmeasured import unmeasured_bound, unmeasured_step
 from calibration.rendering.vocabulary import OUTCOME_WORDS, name_words
-from calibration.statistics.gates import shrink
 from calibration.statistics.normal import z_value
-from calibration.statistics.proportions import GateResult, max_accepted, score_gate, wilson_interval
+from calibration.statistics.proportions import GateResult, max_accepted, wilson_interval
 from calibration.values import Undefined
 
 
@@ -148,50 +147,10 @@ def changed_by(reading: Reading) -> list[str]:
         return [f"A limit: the largest share of {what}."]
     if reading.outcome is AdmissionOutcome.ADMIT:
         changed = "A change of judge, prompt, rubric or population: each needs a new examination."
-        return [_flip(reading), changed]
+        return [flip_sentence(reading), changed]
     if reading.outcome is AdmissionOutcome.REJECT:
         return _rejected_change(reading)
     return _insufficient_change(reading)
-
-
-def _flip(reading: Reading) -> str:
-    """The fewest further accepted failures that end an admission."""
-    gate = reading.report.far_gate
-    more, reach = _to_flip(reading)
-    about = "about " if reading.clustered else ""
-    count = f"{whole(gate.x + more)}/{whole(gate.n + more)}"
-    noun = ("more wrong side" if reading.pairs else "more accepted failure") + ("" if more == 1 else "s")
-    verb = "turns" if more == 1 else "turn"
-    said = f"{about}{number_word(more)} {noun} ({count}, up to {reach}) {verb} it into insufficient evidence."
-    return capital(said)
-
-
-def _to_flip(reading: Reading) -> tuple[int, str]:
-    """How many further accepted failures the gate does not bear, and how far its interval then reaches."""
-    gate, limit = reading.report.far_gate, reading.limit or 0.0  # whoever is admitted holds a limit
-    z = z_value(gate.confidence, sided=gate.sided)
-    kept = shrink(gate.n_effective, gate.n)
-
-    def bears(more: int) -> bool:
-        x, n = (gate.x + more) * kept, (gate.n + more) * kept
-        return score_gate(x, n, limit=limit, z=z) is GateResult.PASS
-
-    more = _first_that_fails(bears)
-    x, n = (gate.x + more) * kept, (gate.n + more) * kept
-    found = wilson_interval(x, n, confidence=gate.confidence, sided=gate.sided)
-    return more, end_text(found.upper, lower=found.lower, upper=found.upper, limit=limit)
-
-
-def _first_that_fails(holds: Callable[[int], bool]) -> int:
-    """The least number from 1 on at which something that stops holding no longer holds."""
-    high = 1
-    while holds(high):
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return high
 
 
 def _rejected_change(reading: Reading) -> list[str]:
@@ -257,8 +216,8 @@ def _change_of(readings: Readings, outcome: AdmissionOutcome, group: Sequence[Re
         return "Rejected: only another judge or prompt, on answers that did not shape it."
     if outcome is AdmissionOutcome.INSUFFICIENT:
         return _needs_of(readings, group)
-    weakest = min(group, key=lambda r: _to_flip(r)[0])
-    return f"Admitted: the first to fall is {readings.name(weakest)}. {_flip(weakest)}"
+    weakest = min(group, key=lambda r: to_flip(r)[0])
+    return f"Admitted: the first to fall is {readings.name(weakest)}. {flip_sentence(weakest)}"
 
 
 def _needs_of(readings: Readings, group: Sequence[Reading]) -> str:
