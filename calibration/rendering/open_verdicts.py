@@ -24,12 +24,12 @@ def open_decides(reading: Reading) -> str:
     which = "it" if one else "them all"
     ways = []
     if gate_if(reading, accepted=False) is GateResult.PASS:
-        ways.append(f"if the judge {rejects} {which}, {rate} holds the limit")
+        ways.append(f"if the judge {rejects} {which}, it holds the limit")
     if gate_if(reading, accepted=True) is GateResult.FAIL:
-        ways.append(f"if the judge {accepts} {which}, {rate} breaks the limit")
+        ways.append(f"if the judge {accepts} {which}, it breaks the limit")
     if not number or not ways:
         return ""
-    return f"The {counted(number, 'missing verdict')} on {on} may decide it alone: {'; '.join(ways)}."
+    return f"The {counted(number, 'missing verdict')} on {on} may decide {rate} alone: {'; '.join(ways)}."
 
 
 def gate_if(reading: Reading, *, accepted: bool) -> GateResult:

@@ -46,8 +46,8 @@ def test_missing_verdicts_that_may_admit_come_first() -> None:
     shown = examine(Evidence(fail=60, open_fail=30))
     assert step(shown).startswith("Next: " + FIRST.format("30 missing verdicts", "them"))
     assert change(shown)[0] == (
-        "The 30 missing verdicts on failing answers may decide it alone: if the judge rejects them all, "
-        "false acceptance holds the limit; if the judge accepts them all, false acceptance breaks the limit."
+        "The 30 missing verdicts on failing answers may decide false acceptance alone: if the judge rejects "
+        "them all, it holds the limit; if the judge accepts them all, it breaks the limit."
     )
 
 
@@ -56,8 +56,8 @@ def test_one_missing_verdict_is_one() -> None:
     shown = examine(Evidence(fail=35, open_fail=1))
     assert step(shown).startswith("Next: " + FIRST.format("1 missing verdict", "it"))
     assert change(shown)[0] == (
-        "The 1 missing verdict on a failing answer may decide it alone: if the judge rejects it, false "
-        "acceptance holds the limit."
+        "The 1 missing verdict on a failing answer may decide false acceptance alone: if the judge rejects it, "
+        "it holds the limit."
     )
 
 
@@ -68,7 +68,7 @@ def test_missing_verdicts_that_cannot_admit_come_second() -> None:
     # 2 accepted need 69 failing answers
     assert "; also get the 30 missing verdicts: if the judge rejects them all, 9 more will do" in step(shown)
     assert change(shown)[0].endswith(
-        "may decide it alone: if the judge accepts them all, false acceptance breaks the limit."
+        "may decide false acceptance alone: if the judge accepts them all, it breaks the limit."
     )
     assert change(shown)[1].startswith("384 more failing answers, all rejected")
     single = examine(Evidence(fail=20, open_fail=1))
@@ -102,9 +102,9 @@ def read(evidence: Evidence, policy: AdmissionPolicy | None = None) -> Reading:
 def test_pairs_are_spoken_of_as_pairs() -> None:
     """Missing verdicts on pairs: sides are taken, nothing is accepted."""
     assert change(preferences(Evidence(fail=60, good=0, open_fail=30)))[0] == (
-        "The 30 missing verdicts on pairs with a preferred side may decide it alone: if the judge takes the "
-        "right side of them all, the wrong side holds the limit; if the judge takes the wrong side of them "
-        "all, the wrong side breaks the limit."
+        "The 30 missing verdicts on pairs with a preferred side may decide the wrong side alone: if the judge takes "
+        "the right side of them all, it holds the limit; if the judge takes the wrong side of them all, it "
+        "breaks the limit."
     )
     assert (
         "on a pair with a preferred side may decide"
