@@ -56,8 +56,8 @@ def test_one_missing_verdict_is_one() -> None:
     shown = examine(Evidence(fail=35, open_fail=1))
     assert step(shown).startswith("Next: " + FIRST.format("1 missing verdict", "it"))
     assert change(shown)[0] == (
-        "The 1 missing verdict on a failing answer may decide false acceptance alone: if the judge rejects it, "
-        "it holds the limit."
+        "The 1 missing verdict on a failing answer may decide false acceptance alone: if the judge rejects "
+        "it, it holds the limit."
     )
 
 
@@ -102,9 +102,9 @@ def read(evidence: Evidence, policy: AdmissionPolicy | None = None) -> Reading:
 def test_pairs_are_spoken_of_as_pairs() -> None:
     """Missing verdicts on pairs: sides are taken, nothing is accepted."""
     assert change(preferences(Evidence(fail=60, good=0, open_fail=30)))[0] == (
-        "The 30 missing verdicts on pairs with a preferred side may decide the wrong side alone: if the judge takes "
-        "the right side of them all, it holds the limit; if the judge takes the wrong side of them all, it "
-        "breaks the limit."
+        "The 30 missing verdicts on pairs with a preferred side may decide the wrong side alone: if the "
+        "judge takes the right side of them all, it holds the limit; if the judge takes the wrong side of them all, "
+        "it breaks the limit."
     )
     assert (
         "on a pair with a preferred side may decide"
