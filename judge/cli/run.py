@@ -65,7 +65,7 @@ def run(
     The plan comes first: units, calls, tokens, cost, and what is fixed, sampled and uncontrolled. Ctrl-C
     stops after the calls in flight. Nothing that was answered is asked again.
     """
-    from judge.cli.running import Wanted, carry_out
+    from judge.runs.command import Wanted, carry_out
 
     if (dataset is None) == (set_ref is None):
         raise typer.BadParameter("name the items with either --set NAME or --dataset NAME")

@@ -17,7 +17,7 @@ from typer.testing import Result
 
 from calibration.store.database import Store
 from judge.cli import run_bar as run_bars
-from judge.cli.run_bar import run_bar
+from judge.runs.bar import run_bar
 from judge.runs import Progress
 from judge.spec import BaselineJudge, Endpoint, ModelJudge
 from rubrics.order import OrderPolicy

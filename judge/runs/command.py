@@ -14,13 +14,13 @@ from judge.calls import Prices
 from judge.cli.errors import ExitCode, tell
 from judge.cli.lookups import recorded_rubric
 from judge.cli.output import console, print_json, print_lines
-from judge.cli.run_bar import run_bar
-from judge.cli.run_words import plan_object, plan_words, summary_words
 from judge.cli.stores import now, opened
 from judge.recorded import recorded_judge
 from judge.runs import RunOptions, RunPlan, RunSummary, StopKind, plan_run, run_judge
+from judge.runs.bar import run_bar
 from judge.runs.connect import connected, tariff_of
 from judge.runs.estimate import estimate
+from judge.runs.words import plan_object, plan_words, summary_words
 from rubrics.errors import RecordError
 from rubrics.rubric import Rubric
 
