@@ -54,9 +54,7 @@ def _between(text: str, least: float) -> float:
     except ValueError:
         value = float("nan")
     if not (0 < value < 1 and value >= least):
-        raise typer.BadParameter(
-            f"{text!r} is not a rate between {least} and 1, such as 0.10, which means 10 %"
-        )
+        raise typer.BadParameter(f"{text!r} is not a rate between {least} and 1; 0.10 means 10 %")
     return value
 
 

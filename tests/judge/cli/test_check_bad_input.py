@@ -409,7 +409,7 @@ def test_a_limit_that_is_none_is_named_with_what_is_allowed(limit: str) -> None:
     """One sentence with what was given and 0.10, at once and with the exit code of a wrong command line."""
     result = run("check", "-", "--far-limit", limit, stdin=GOOD)
     assert result.exit_code == 64
-    assert f"{limit!r} is not a rate between 0.0001 and 1, such as 0.10, which means 10 %" in result.stderr
+    assert f"{limit!r} is not a rate between 0.0001 and 1; 0.10 means 10 %" in result.stderr
     assert "--far-limit" in result.stderr
 
 
