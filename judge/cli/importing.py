@@ -236,7 +236,7 @@ def _sentences(found: Imported) -> list[str]:
     if found.import_key is None and found.imported_before is not None:
         said = [
             f"Nothing new: {file} was imported into {visible(found.dataset)} on "
-            f"{found.imported_before:%Y-%m-%d %H:%M} UTC, and all of its {lines} are recorded."
+            f"{found.imported_before:%Y-%m-%d %H:%M} UTC, {lines}."
         ]
     else:
         parts = [f"{found.added:,} new"]

@@ -32,7 +32,6 @@ from calibration.store.schema import open_store
 from calibration.store.verdicts import VerdictEntry, add_verdicts
 from rubrics.digest import digest, short
 from tests.calibration.interchange.native.files import (
-    BY,
     DATASET,
     NOW,
     item,
@@ -236,8 +235,3 @@ def test_a_table_of_verdicts(sqlite_store: Store, tmp_path: Path) -> None:
     head, row = csv.reader(csv_lines(verdicts_of(sqlite_store), VERDICT_COLUMNS))
     told = dict(zip(head, row, strict=True))
     assert (told["label"], told["reason"], told["raw"], told["tokens_in"]) == ("", "error", "'=2", "7")
-
-
-def test_the_times_are_those_of_the_tests() -> None:
-    """What `files` imports is imported at one fixed moment."""
-    assert BY.at == NOW
