@@ -103,8 +103,8 @@ def test_pairs_are_spoken_of_as_pairs() -> None:
     """Missing verdicts on pairs: sides are taken, nothing is accepted."""
     assert change(preferences(Evidence(fail=60, good=0, open_fail=30)))[0] == (
         "The 30 missing verdicts on pairs with a preferred side may decide the wrong side alone: if the "
-        "judge takes the right side of them all, it holds the limit; if the judge takes the wrong side of them "
-        "all, it breaks the limit."
+        "judge takes the right side of them all, it holds the limit; if the judge takes the wrong side of "
+        "them all, it breaks the limit."
     )
     assert (
         "on a pair with a preferred side may decide"
