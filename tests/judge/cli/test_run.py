@@ -16,9 +16,9 @@ import pytest
 from typer.testing import Result
 
 from calibration.store.database import Store
-from judge.cli import run_bar as run_bars
-from judge.runs.bar import run_bar
 from judge.runs import Progress
+from judge.runs import bar as run_bars
+from judge.runs.bar import run_bar
 from judge.spec import BaselineJudge, Endpoint, ModelJudge
 from rubrics.order import OrderPolicy
 from tests.command_line import run, spawn
