@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from calibration.labels import Blindness, LabelSource
 from calibration.store.assessments import iter_labels
 from calibration.store.database import Store
 from calibration.store.imports import list_imports
+from calibration.store.integrity import findings
 from calibration.store.items import Scope
 from calibration.store.references import iter_adjudications
 from calibration.store.rubrics import add_rubric, get_rubric
@@ -455,3 +457,15 @@ def test_errors_are_of_their_kinds(sqlite_store: Store, tmp_path: Path) -> None:
         take(sqlite_store, "labels", write(tmp_path, label(0, "fail")))
     with pytest.raises(TableError):
         take(sqlite_store, "labels", write(tmp_path, "{"))
+
+
+def test_two_imports_of_one_file_at_once(store: Store, tmp_path: Path) -> None:
+    """Both succeed, the labels are there once, and one import is recorded."""
+    with_items(store, tmp_path, 200)
+    source = write(tmp_path, *(label(n, rater=rater) for n in range(200) for rater in ("ann", "bob")))
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda _: take(store, "labels", source), range(2)))
+    assert sorted(each.added for each in found) == [0, 400]
+    with store.read() as session:
+        assert len(list_imports(session=session, kind="labels")) == 1
+        assert list(findings(session, {})) == []
