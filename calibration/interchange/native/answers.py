@@ -30,7 +30,8 @@ NULL: Final = "null"
 UNKNOWN: Final = Verdict.UNKNOWN.value
 _WHOLE_LEVEL: Final = re.compile(r"(\d+)\.0+")
 _BINARY: Final = frozenset({Verdict.PASS.value, Verdict.FAIL.value})
-_PLACEHOLDER: Final = {Side.HUMAN: "cannot_decide", Side.JUDGE: "invalid"}
+_PLACEHOLDER: Final = "WHICH_ANSWER"
+"""Stands in a proposed command for a meaning that only the person knows; no map takes it as it is."""
 
 
 class Said(NamedTuple):
@@ -245,5 +246,5 @@ class AnswerBooks:
 
 def proposed(words: Iterable[str], side: Side) -> tuple[str, ...]:
     """`--map` options that would explain the words, for the command that a message proposes."""
-    told = [(word, likely_meaning(side, word) or _PLACEHOLDER[side]) for word in words]
+    told = [(word, likely_meaning(side, word) or _PLACEHOLDER) for word in words]
     return tuple(part for word, meaning in told for part in ("--map", f"{fold(word)}={meaning}"))
