@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
@@ -75,6 +76,8 @@ def _litellm() -> Any:
     import litellm
 
     litellm.suppress_debug_info = True
+    # an ill-typed answer would be quoted on stderr
+    warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(
             logging.CRITICAL
@@ -207,15 +210,23 @@ class LiteLLMTransport:
             raise call_error(Fault.BROKEN_REPLY, request)
         tokens = _tokens(getattr(answer, "usage", None))
         one = choices[0] if len(choices) == 1 else None
+        refusal = getattr(one.message, "refusal", None) if one else None
+        if not isinstance(refusal, str | None):
+            raise call_error(Fault.BROKEN_REPLY, request)
         return ModelReply(
             text=one.message.content if one else None,
             finish=one.finish_reason if one else "several_choices",
-            refusal=getattr(one.message, "refusal", None) if one else None,
-            model=answer.model,
-            fingerprint=getattr(answer, "system_fingerprint", None),
+            refusal=refusal,
+            model=_text(answer.model),
+            fingerprint=_text(getattr(answer, "system_fingerprint", None)),
             tokens=tokens,
             cost=self._cost(answer, tokens, request),
         )
+
+
+def _text(said: Any) -> str | None:
+    """What a provider says of itself, where it is a text; LiteLLM hands on whatever it was sent."""
+    return said if isinstance(said, str) else None
 
 
 def _response_format(schema: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 from random import Random
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
-from judge.calls import EMBEDDED_COST, NO_COST, Cost, CostSource, Prices, Tokens
+from judge.calls import EMBEDDED_COST, NO_COST, Cost, CostSource, Fault, Prices, Tokens
 from judge.model_client import LiteLLMTransport, ModelReply, connect
 from tests.judge.calling import KEY, OK, ask, call, raw
-from tests.judge.provider import Answer, Provider, completion, in_turn
+from tests.judge.provider import JSON_TYPE, Answer, Provider, completion, in_turn
 
 SCHEMA = {
     "type": "object",
@@ -145,3 +146,26 @@ def test_the_price_map_is_used_at_the_providers_own_address(monkeypatch: pytest.
     assert reply.cost.source is CostSource.PRICE_MAP
     # $0.15 and $0.60 a million: 15 + 4.2 millionths
     assert reply.cost.micros == 20
+
+
+ILL_TYPED = pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")
+
+
+@ILL_TYPED
+@pytest.mark.parametrize("said", [5, {"a": 1}, ["a"], True, None])
+def test_what_a_provider_says_of_itself_counts_where_it_is_a_text(said: object) -> None:
+    """A model or fingerprint that is a number, an object or a list is none, and the answer is read."""
+    sent = json.loads(completion("hello").body) | {"model": said, "system_fingerprint": said}
+    answer = Answer(body=json.dumps(sent).encode(), headers={"content-type": JSON_TYPE})
+    reply = call(lambda _: answer).reply
+    assert reply is not None
+    assert (reply.text, reply.model, reply.fingerprint) == ("hello", None, None)
+
+
+@ILL_TYPED
+@pytest.mark.parametrize("refusal", [5, {"a": 1}, ["a"]])
+def test_a_refusal_that_is_no_text_is_a_broken_reply(refusal: Any) -> None:
+    """Nobody can say what it means, so it is neither an answer nor a refusal."""
+    outcome = call(lambda _: completion("hello", refusal=refusal))
+    assert outcome.error is not None
+    assert outcome.error.fault is Fault.BROKEN_REPLY
