@@ -188,7 +188,7 @@ def _far_high_bound(asked: _Asked) -> PolicyItem:
 
 
 def _picks_sides(report: CalibrationReport) -> PolicyItem:
-    """Without a candidate: insufficient unless the judge picks the right side more often than the wrong one."""
+    """Without a candidate: insufficient unless the judge picks the right side more often than not."""
     table = report.answer_agreement
     right = wrong = 0
     if table is not None:

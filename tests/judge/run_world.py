@@ -104,7 +104,7 @@ def place_in(request: ModelRequest) -> str:
 
 def answer(value: str, *, micros: int | None = None, **changes: Any) -> ModelReply:
     """A reply in the standard form, at a cost."""
-    cost = {} if micros is None else {"cost": Cost(micros, CostSource.DECLARED)}
+    cost: dict[str, Any] = {} if micros is None else {"cost": Cost(micros, CostSource.DECLARED)}
     return said(json.dumps({"reason": "as asked", "verdict": value}), **cost, **changes)
 
 
