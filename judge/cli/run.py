@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 import typer
@@ -71,6 +72,13 @@ def run(
         raise typer.BadParameter("name the items with either --set NAME or --dataset NAME")
     if (price_input is None) != (price_output is None):
         raise typer.BadParameter("give both --price-input and --price-output, or neither")
+    for option, amount in (
+        ("--max-cost", max_cost),
+        ("--price-input", price_input),
+        ("--price-output", price_output),
+    ):
+        if amount is not None and not math.isfinite(amount):
+            raise typer.BadParameter(f"{option} {amount} is no amount; give dollars, such as 2.50")
     wanted = Wanted(
         judge=judge,
         dataset=dataset,

@@ -129,6 +129,11 @@ def test_the_rubric_is_the_one_of_the_labels_or_has_to_be_named(sqlite_store: St
         (("--judge", "says-days"), 64, "name the items with either --set NAME or --dataset NAME"),
         (("--judge", "says-days", "--set", "a", "--dataset", "b"), 64, "either --set NAME or --dataset NAME"),
         (("--judge", "says-days", "--dataset", DATASET, "--price-input", "1"), 64, "give both --price-input"),
+        (
+            ("--judge", "says-days", "--dataset", DATASET, "--max-cost", "inf"),
+            64,
+            "--max-cost inf is no amount",
+        ),
         (("--judge", "nobody", "--dataset", DATASET), 3, "no judge 'nobody' is recorded"),
         (("--judge", "says-days", "--dataset", "none"), 3, "dataset 'none' has no calibration item"),
         (
