@@ -29,7 +29,8 @@ def test_estimate_by_hand() -> None:
     assert found.interval.upper > found.set_interval.upper
     assert found.interval.method == "adjudication-mover"
     assert found.set_interval.method == "adjudication-mover-fixed-set"
-    assert found.interval.confidence == 0.95
+    assert found.interval.confidence == found.set_interval.confidence == 0.95
+    assert found.interval.sided == found.set_interval.sided == 2
 
 
 def test_adjudicating_everything_leaves_the_set_known() -> None:

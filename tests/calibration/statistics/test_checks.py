@@ -28,7 +28,7 @@ def test_zero_and_effective_counts_are_counts() -> None:
 
 def test_a_whole_count_is_returned_as_int() -> None:
     """Integers of numpy become ints; negatives, fractions, NaN and text are refused."""
-    assert type(checks.require_whole(int(np.int64(3)), name="n")) is int
+    assert type(checks.require_whole(np.int64(3), name="n")) is int  # type: ignore[arg-type]
     assert checks.require_whole(0, name="n") == 0
     with pytest.raises(ValueError, match="n is -1; a count is a whole number >= 0"):
         checks.require_whole(-1, name="n")

@@ -113,14 +113,16 @@ def test_prediction_powered_agrees_with_arrays(
     assert found.estimate == pytest.approx(weight * u.mean() + (y - weight * f).mean())
     error = math.sqrt((weight * u).var() / size + (y - weight * f).var() / n)
     assert found.standard_error == pytest.approx(error, abs=1e-12)
-    assert 0 <= found.interval.lower <= found.interval.upper <= 1
-    assert found.interval.method == "ppi++"
+    ends = [min(1.0, max(0.0, found.estimate + side * 1.959964 * error)) for side in (-1, 1)]
+    assert [found.interval.lower, found.interval.upper] == pytest.approx(ends, abs=1e-6)
+    assert (found.interval.method, found.interval.sided) == ("ppi++", 2)
 
 
 def test_prediction_powered_without_evidence() -> None:
     """Without labelled or unlabelled cases: undefined; a judge that never varies: weight 0."""
-    assert isinstance(prediction_powered(LabelledPairs(0, 0, 0, 0), 5, 9), Undefined)
-    assert isinstance(prediction_powered(LabelledPairs(1, 1, 1, 1), 0, 0), Undefined)
+    reason = Undefined("no labelled, or no unlabelled, case")
+    assert prediction_powered(LabelledPairs(0, 0, 0, 0), 5, 9) == reason
+    assert prediction_powered(LabelledPairs(1, 1, 1, 1), 0, 0) == reason
     constant = prediction_powered(LabelledPairs(30, 0, 10, 0), 9, 9, z=1.96)
     assert not isinstance(constant, Undefined)
     assert (constant.tuning, constant.estimate) == (0, 0.75)
@@ -267,8 +269,12 @@ def test_rater_errors_that_cannot_be_undone() -> None:
             measured_far=far, measured_frr=0.1, labelled_fail_share=share, raters=RaterErrors(se, sp)
         )
 
-    assert isinstance(corrected(0.3, 0.5, 0.5), Undefined)
-    assert isinstance(corrected(0.05, 1, 0.9), Undefined)
+    assert corrected(0.3, 0.5, 0.5) == Undefined(
+        "the raters' errors leave no information: detects_fail + passes_pass must exceed 1"
+    )
+    assert corrected(0.05, 1, 0.9) == Undefined(
+        "these rater errors cannot produce the share of cases labelled fail"
+    )
     assert isinstance(corrected(0.1, 1, 0.9), Undefined)  # exactly the false alarms: prevalence 0
     assert isinstance(corrected(1, 1, 1), Undefined)
     assert isinstance(corrected(0.99, 0.9, 1), Undefined)  # more than all failures would give

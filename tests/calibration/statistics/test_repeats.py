@@ -166,9 +166,13 @@ def test_optimal_repeats() -> None:
     assert found.continuous_optimum == pytest.approx(math.sqrt(20))
     free = optimal_repeats(between=0.08, within=0.16, budget=600, fixture_cost=0)
     assert (free.runs, free.tasks, free.continuous_optimum) == (1, 600, 0)
+    uneven = optimal_repeats(between=0.05, within=0.3, budget=100, fixture_cost=4)
+    plans = [(0.05 / (100 // (4 + r)) + 0.3 / ((100 // (4 + r)) * r), r) for r in range(1, 97)]
+    assert (uneven.variance, uneven.runs) == pytest.approx(min(plans))
+    assert uneven.tasks == 100 // (4 + uneven.runs)
     alike = optimal_repeats(between=0, within=0.16, budget=11, fixture_cost=10)
     assert (alike.runs, alike.tasks) == (1, 1)
-    assert isinstance(alike.variance_ratio, Undefined)
+    assert alike.variance_ratio == Undefined("tasks do not differ")
     assert isinstance(alike.continuous_optimum, Undefined)
 
 

@@ -151,6 +151,8 @@ def test_confidence_sequence_as_printed_and_at_its_edges() -> None:
     assert confidence_sequence(5, 300, alpha=0.01).upper > confidence_sequence(5, 300).upper
     for x, n, changed, message in (
         (3, 2, {}, "x is 3 of n 2"),
+        (-1, 2, {}, "^x is -1; a count"),
+        (0, -1, {}, "^n is -1; a count"),
         (1, 2, {"alpha": 1}, "alpha is 1"),
         (1, 2, {"a": 0}, "a is 0"),
         (1, 2, {"b": 0}, "b is 0"),

@@ -98,6 +98,9 @@ def test_gate_on_strata() -> None:
     assert mover_gate(TWO, limit=upper - 1e-9, z=Z) is GateResult.INSUFFICIENT
     assert mover_gate(TWO, limit=lower, z=Z) is GateResult.INSUFFICIENT
     assert mover_gate(TWO, limit=lower - 1e-9, z=Z) is GateResult.FAIL
+    wider = mover_rate(TWO, z=3.0).interval
+    assert mover_gate(TWO, limit=wider.upper, z=3.0) is GateResult.PASS
+    assert mover_gate(TWO, limit=upper, z=3.0) is GateResult.INSUFFICIENT
     assert mover_gate([Stratum(1, 0, 16)], limit=0.2, z=2.0) is score_gate(0, 16, limit=0.2, z=2.0)
     with pytest.raises(ValueError, match="limit is 10"):
         mover_gate(TWO, limit=10, z=Z)
