@@ -9,7 +9,9 @@ from calibration.interchange.words import (
     Side,
     WordBook,
     WordMap,
+    choices_in,
     is_number,
+    likely_meaning,
     parse_map,
     proposed_maps,
 )
@@ -91,11 +93,40 @@ def test_proposals_are_shared_where_both_sides_agree() -> None:
     assert proposed_maps([(Side.JUDGE, str(n)) for n in range(50)]) == ()
 
 
-def test_a_proposal_never_makes_a_pass_of_an_unknown_word() -> None:
-    """Where nothing suggests itself the proposal is the meaning that proves nothing."""
-    assert proposed_maps([(Side.HUMAN, "fine"), (Side.JUDGE, "fine")]) == (
-        "--map", "human:fine=cannot_decide", "--map", "judge:fine=invalid",
-    )  # fmt: skip
+@pytest.mark.parametrize("word", ["approve", "fine", "banana", "good enough", "2"])
+def test_a_meaning_that_only_a_person_knows_is_left_to_them(word: str) -> None:
+    """No meaning is proposed for such a word, least of all a final one: the command waits for a choice."""
+    assert proposed_maps([(Side.HUMAN, word), (Side.JUDGE, word)]) == ("--map", f"{word}=PASS_OR_FAIL")
+    assert proposed_maps([(Side.JUDGE, word)]) == ("--map", f"judge:{word}=PASS_OR_FAIL")
+    assert proposed_maps([(Side.REASON, word)]) == ("--map", f"reason:{word}=WHICH_REASON")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("judge:approve=PASS_OR_FAIL", "replace PASS_OR_FAIL by pass or fail"),
+        ("approve=pass_or_fail ", "replace PASS_OR_FAIL by pass or fail"),
+        ("reason:x=WHICH_REASON", "replace WHICH_REASON by abstained, invalid, "),
+    ],
+)
+def test_a_map_without_a_choice_says_what_to_replace(text: str, said: str) -> None:
+    """A proposed command that is run as it stands is refused with what to put there."""
+    with pytest.raises(DeclarationError) as caught:
+        parse_map(text)
+    assert str(caught.value).startswith(said)
+    assert choices_in(f"voirdire check t.csv --map {text.strip().upper()}") == (str(caught.value),)
+
+
+@pytest.mark.parametrize("side", [Side.HUMAN, Side.JUDGE])
+@pytest.mark.parametrize(
+    ("word", "meaning"),
+    [("1", "pass"), ("TRUE", "pass"), ("yes", "pass"), ("correct", "pass"), ("accept", "pass"),
+     ("0", "fail"), ("false", "fail"), ("No", "fail"), ("incorrect", "fail"), ("reject", "fail")],
+)  # fmt: skip
+def test_words_with_an_evident_meaning_are_proposed(side: Side, word: str, meaning: str) -> None:
+    """Yes and no in their usual spellings need no choice, and nothing is read before the person agrees."""
+    assert likely_meaning(side, word) == meaning
+    assert choices_in(" ".join(proposed_maps([(side, word)]))) == ()
 
 
 @pytest.mark.parametrize(
