@@ -254,8 +254,8 @@ def _sentences(found: Imported) -> list[str]:
         names = ", ".join(visible(name) for name in found.judges)
         said.append(f"  {counted(len(found.judges), 'judge')}, external and unverified: {names}")
     if found.repeated:
-        repeated = f"{counted(found.repeated, 'key')} on more than one line"
-        said.append(f"  {repeated}, {found.conflicting:,} of them conflicting")
+        repeated = counted(found.repeated, found.kind.removesuffix("s"))
+        said.append(f"  {repeated} given on more than one line, {found.conflicting:,} of them differently")
     return said + [f"  Note: {note}" for note in found.notes]
 
 
