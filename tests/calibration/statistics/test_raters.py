@@ -129,15 +129,15 @@ def test_alpha_edges() -> None:
 
 
 def test_rater_errors_against_adjudication() -> None:
-    """Four failures of which one passed, six passes of which three failed; cannot-decide is no error."""
-    rater = [True, False, False, None, True, True, False, False, False, None, True]
+    """Four failures of which two passed, six passes of which three failed; cannot-decide is no error."""
+    rater = [True, True, False, None, True, True, False, False, False, None, True]
     truth = [False, False, False, False, True, True, True, True, True, True, None]
     found = rater_error_rates(rater, truth)
-    assert found.passed_among_fail == rate(1, 4)
+    assert found.passed_among_fail == rate(2, 4)
     assert found.failed_among_pass == rate(3, 6)
     assert found.undecided == 2
     other = rater_error_rates(rater, truth, confidence=0.9)
-    assert other.passed_among_fail == rate(1, 4, confidence=0.9)
+    assert other.passed_among_fail == rate(2, 4, confidence=0.9)
     assert other.failed_among_pass == rate(3, 6, confidence=0.9)
     assert isinstance(rater_error_rates([], []).passed_among_fail.estimate, Undefined)
     with pytest.raises(ValueError, match="rater and adjudicated have 1 and 2"):

@@ -200,9 +200,10 @@ def test_task_summary() -> None:
     assert found.pass_hat == pytest.approx({1: 0.6, 2: 0.4, 4: 0.2})
     assert (found.any_pass.x, found.any_pass.n) == (5, 5)
     assert found.any_pass.interval.lower == pytest.approx(0.566, abs=5e-4)
-    uneven = task_summary([[True], [False, False, False]], [1])
+    uneven = task_summary([[True], [False, False, False]], [1], confidence=0.9)
     assert not isinstance(uneven, Undefined)
     assert (uneven.macro_success, uneven.micro_success) == (0.5, 0.25)
+    assert uneven.any_pass.interval.confidence == 0.9
 
 
 def test_task_summary_arguments() -> None:

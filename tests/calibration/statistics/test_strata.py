@@ -162,6 +162,8 @@ def test_korn_graubard_by_its_formula() -> None:
     assert (found.interval.lower, found.interval.upper) == pytest.approx((low, high), abs=1e-9)
     assert (found.n_effective, found.estimate) == pytest.approx((size, 0.0425))
     assert (found.interval.method, found.interval.confidence) == ("korn-graubard", 0.9)
+    assert found.interval.sided == mover_rate(TWO).interval.sided == 2
+    assert found.unweighted == pytest.approx(9 / 80)
     assert isinstance(korn_graubard([Stratum(0.5, 0, 9), Stratum(0.5, 0, 9)]), Undefined)
     assert isinstance(korn_graubard([Stratum(0.5, 1, 1), Stratum(0.5, 3, 9)]), Undefined)
     assert not isinstance(korn_graubard([Stratum(0.5, 1, 2), Stratum(0.5, 3, 9)]), Undefined)
@@ -208,6 +210,8 @@ def test_worst_case_of_a_known_mix_is_the_mix() -> None:
     found = worst_case_upper([(1, 40), (8, 40)], [0.5, 0.5], [(0.18, 0.18), (0.02, 0.02)], z=Z)
     assert found.shares == pytest.approx((0.9, 0.1))
     assert found.upper == pytest.approx(mover_rate(TWO, z=Z).interval.upper)
+    wider = worst_case_upper([(1, 40), (8, 40)], [0.5, 0.5], [(0.18, 0.18), (0.02, 0.02)], z=3.0)
+    assert wider.upper == pytest.approx(mover_rate(TWO, z=3.0).interval.upper)
     empty = worst_case_upper([(0, 500), (0, 0)], [0.5, 0.5], [(0.1, 0.1), (0.0, 0.1)], z=Z)
     assert empty.upper == pytest.approx(0.5 + 0.5 * wilson_interval(0, 500).upper)
     everything = worst_case_upper([(40, 40), (40, 40)], [0.5, 0.5], [(0.1, 0.1), (0.0, 0.1)], z=Z)
