@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -194,7 +196,7 @@ def run_import(context: Any, kind: str, file: str, options: ImportOptions, *, as
     from judge.cli.stores import actor, now, opened
 
     work = getattr(import_module(f"calibration.interchange.native.{kind}"), f"import_{kind}")
-    with opened(context) as store, reading(f"Importing {display_name(file)}") as told:
+    with opened(context) as store, reading(f"Importing {display_name(file)}") as told, _few_collections():
         found: Imported = work(store=store, source=file, options=options, by=By(actor(), now(), told))
     _tell_rejected(found)
     if as_json:
@@ -205,6 +207,17 @@ def run_import(context: Any, kind: str, file: str, options: ImportOptions, *, as
         from judge.cli.output import print_lines
 
         print_lines(_sentences(found))
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Looks for garbage more rarely: an import holds many records and drops none of them in a cycle."""
+    before = gc.get_threshold()
+    gc.set_threshold(50_000, 20, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def imported_object(found: Imported) -> dict[str, Any]:

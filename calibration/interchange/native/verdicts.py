@@ -32,7 +32,6 @@ from calibration.interchange.words import Side
 from calibration.store.database import Store
 from calibration.store.inserting import Added
 from calibration.store.verdicts import VerdictEntry, add_verdicts
-from rubrics.rubric import Rubric
 from rubrics.scale import PreferenceScale
 from rubrics.verdict import UnknownReason
 
@@ -92,6 +91,15 @@ class _Settled:
     differ: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a verdict belongs: the run of its judge, its criterion, and the words that are read there."""
+
+    run_key: str
+    criterion: str
+    book: AnswerBook
+
+
 class _Verdicts:
     """One import of verdicts."""
 
@@ -103,7 +111,7 @@ class _Verdicts:
         self._last = options.on_repeat is OnRepeat.LAST
         self._refuses = options.on_repeat is OnRepeat.REFUSE
         self._displayed = options.positions is Positions.DISPLAYED
-        self._opened: dict[tuple[str | None, Any], tuple[Rubric, AnswerBook]] = {}
+        self._places: dict[tuple[Any, ...], _Place] = {}
         self._runs = ImportedRuns(
             session=running.session,
             dataset=options.dataset,
@@ -112,7 +120,6 @@ class _Verdicts:
             at=running.by.at,
         )
         self._settled: dict[Key, _Settled] = {}
-        self._prompts: dict[str | None, str] = {}
         self._books = AnswerBooks(chosen.rubrics, Side.JUDGE, maps=options.maps, null_as=options.null_as)
 
     def take(self) -> None:
@@ -155,42 +162,48 @@ class _Verdicts:
     def _read(self, record: Record) -> VerdictEntry:
         fields = record.fields
         get = fields.get
-        item_id, judge = get("item_id"), required(fields, "judge")
+        item_id = get("item_id")
         if type(item_id) is not str or item_id not in self._running.known:
             item_id = required(fields, "item_id")
             self._running.join(item_id)
-        word, version, criterion = get("rubric"), get("judge_version"), required(fields, "criterion")
-        if word is not None and type(word) is not str:
-            word = as_text(word)
-        rubric, book = self._opened.get((word, criterion)) or self._open(word, criterion)
-        said, rationale = read_reason(fields, book.read(label(fields)))
-        order = self._order(fields)
-        raw = get("raw")
+        place = self._place_of(fields)
+        said, rationale = place.book.read(label(fields)), None
+        if "reason" in fields or "detail" in fields:
+            said, rationale = read_reason(fields, said)
+        order, raw, repeat = self._order(fields), get("raw"), get("repeat")
         plain = fields.keys() <= _PLAIN and self._running.options.origin != CONSTRUCTED
         return VerdictEntry(
-            run_key=self._runs.run(judge, self._asked(word) if version is None else as_text(version), rubric),
+            run_key=place.run_key,
             item_id=item_id,
-            criterion=criterion,
-            answer=self._in_source_positions(said, order, book),
+            criterion=place.criterion,
+            answer=self._in_source_positions(said, order, place.book) if self._displayed else said.answer,
             reason=said.reason,
             detail=said.detail,
             order=order,
-            repeat=whole(fields, "repeat") or 0,
+            repeat=0 if repeat is None else whole(fields, "repeat") or 0,
             raw=raw if raw is None or type(raw) is str else as_text(raw),
             **({"rationale": rationale} if plain else self._rare(fields, item_id, rationale)),
         )
 
-    def _open(self, word: str | None, criterion: str) -> tuple[Rubric, AnswerBook]:
-        rubric = self._chosen.of(word)
-        found = self._opened[word, criterion] = (rubric, self._books.of(rubric, criterion))
-        return found
+    def _place_of(self, fields: Mapping[str, Any]) -> _Place:
+        """Where a verdict belongs; worked out once for each judge, prompt and criterion."""
+        get = fields.get
+        key = (get("judge"), get("judge_version"), get("rubric"), get("criterion"))
+        try:
+            return self._places[key]
+        except KeyError:
+            found = self._places[key] = self._new_place(fields)
+            return found
+        except TypeError:  # a list or an object where a name is due
+            return self._new_place(fields)
 
-    def _asked(self, word: str | None) -> str:
-        """By which prompt a judge was asked, where its line's `rubric` says more than the published one."""
-        found = self._prompts.get(word)
-        if found is None:
-            found = self._prompts[word] = self._chosen.asked(word)
-        return found
+    def _new_place(self, fields: Mapping[str, Any]) -> _Place:
+        judge, criterion = required(fields, "judge"), required(fields, "criterion")
+        word, version = optional(fields, "rubric"), optional(fields, "judge_version")
+        rubric = self._chosen.of(word)
+        book = self._books.of(rubric, criterion)
+        asked = self._chosen.asked(word) if version is None else version
+        return _Place(self._runs.run(judge, asked, rubric), criterion, book)
 
     def _rare(self, fields: Mapping[str, Any], item_id: str, rationale: str | None) -> dict[str, Any]:
         own = optional(fields, "rationale")
