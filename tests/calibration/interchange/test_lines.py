@@ -69,7 +69,10 @@ def test_standard_input_that_is_closed(closed: bool, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (gzip.compress(b"id,human_label\n"), "gzip-compressed, not text: unpack it first, e.g. with gzip -d"),
+        (
+            gzip.compress(b"id,human_label\n", mtime=0),
+            "gzip-compressed, not text: unpack it first, e.g. with gzip -d",
+        ),
         (bz2.compress(b"id,human_label\n"), "bzip2-compressed"),
         (lzma.compress(b"id,human_label\n"), "xz-compressed"),
         (b"PK\x03\x04rest", "a zip archive or a workbook"),
@@ -78,6 +81,7 @@ def test_standard_input_that_is_closed(closed: bool, monkeypatch: pytest.MonkeyP
         (b"PAR1\x15\x04", "a Parquet file"),
         (b"SQLite format 3\0", "an SQLite database"),
     ],
+    ids=["gzip", "bzip2", "xz", "zip", "png", "pdf", "parquet", "sqlite"],
 )
 def test_a_file_that_is_no_text_is_called_what_it_is(data: bytes, what: str) -> None:
     """Compressed or binary, with what to do, instead of a byte that is not UTF-8."""
