@@ -15,6 +15,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rubrics.characters import INVISIBLE
+
 FENCE_VERSION = 1
 """Raised whenever the same item would be rendered differently: part of every judge's digest."""
 
@@ -23,14 +25,6 @@ MARK_LENGTH = 16
 REPLY_MARK_LENGTH = 10
 """Letters of a reply mark, 47 bits; shorter, because the model writes it."""
 
-# Default_Ignorable_Code_Point (Unicode 16, DerivedCoreProperties), the whole plane of tags, the interlinear
-# anchors; then controls but for tab and line feed, surrogates, and separators that look like a line end.
-_IGNORABLE = (
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-)
-_CONTROL = "\0-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029"
-_INVISIBLE = re.compile(f"[{_IGNORABLE}{_CONTROL}]|\r(?!\n)")
 _ESCAPE_LIKE = re.compile(r"\\(?=u\{)")
 _LETTERS = bytes(ord("a") + byte % 26 for byte in range(256))
 _ESCAPED = re.compile(r"\\u\{([0-9A-F]{1,6})\}")
@@ -99,7 +93,7 @@ def visible(text: str) -> str:
     >>> visible("a" + chr(0x200B) + "b")
     'a\\u{200B}b'
     """
-    return _INVISIBLE.sub(_escape, _ESCAPE_LIKE.sub(_escape, text))
+    return INVISIBLE.sub(_escape, _ESCAPE_LIKE.sub(_escape, text))
 
 
 def original(shown_text: str) -> str:
@@ -110,7 +104,7 @@ def original(shown_text: str) -> str:
 def show(text: str) -> Shown:
     """The text of an item made fit to stand in a fence, with a flag for each kind of thing escaped."""
     seen = visible(text)
-    flags = {Flag.HIDDEN_CHARACTERS} if _INVISIBLE.search(text) else set()
+    flags = {Flag.HIDDEN_CHARACTERS} if INVISIBLE.search(text) else set()
     for flag, pattern in _IMITATIONS:
         seen, count = pattern.subn(_escape, seen)
         if count:
@@ -142,7 +136,7 @@ def fence(texts: Sequence[Fenced], *, end_mark: str) -> str:
 
 def is_blank(text: str) -> bool:
     """True where a reader would see nothing at all: white space and invisible characters only."""
-    return not _INVISIBLE.sub("", text).strip()
+    return not INVISIBLE.sub("", text).strip()
 
 
 def all_flags(shown_texts: Iterable[Shown]) -> tuple[Flag, ...]:
