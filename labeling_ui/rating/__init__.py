@@ -1,0 +1,1 @@
+"""The rating app: blind by contract, driven by the keyboard."""

@@ -1,0 +1,1 @@
+"""The pages of the rating app, one file each."""
