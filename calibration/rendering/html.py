@@ -75,6 +75,8 @@ def _first_screen(readings: Readings) -> dict[str, Any]:
         "pictures": page.pictures(readings),
         "several_criteria": len(readings.groups) > 1,
         "single": readings.only is not None,
+        "rate_title": readings.rate_title,
+        "beside_title": readings.beside_title,
     }
 
 

@@ -200,6 +200,20 @@ def coefficient_words(figure: KappaFigure | UndefinedFigure) -> str:
 
 def kappa_words(report: CalibrationReport) -> str:
     """The judge's kappa with its interval, unless the report says that it was not assessed."""
-    if any(gap.name == "kappa" for gap in report.not_assessed):
-        return "not assessed"
-    return coefficient_words(report.kappa)
+    assessed = all(gap.name != "kappa" for gap in report.not_assessed)
+    words = coefficient_words(report.kappa) if assessed else "not assessed"
+    own = _own_kappa(report)
+    if not own:
+        return words
+    return own if report.wrong_side is not None else f"{words}; {own}"
+
+
+def _own_kappa(report: CalibrationReport) -> str:
+    """Kappa of the criterion's own answers, levels or sides, where that of the verdicts is another."""
+    found = report.answer_agreement
+    if found is None or found.kappa_decided is None:
+        return ""
+    figure = fixed(found.kappa_decided, 2)
+    if found.kappa_weights != "none":
+        return f"{figure} of levels, weighted"
+    return f"{figure} of answers, decided" if report.wrong_side is not None else ""

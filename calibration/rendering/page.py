@@ -162,7 +162,6 @@ def _picture(readings: Readings, group: Sequence[Reading]) -> Picture:
 
 
 def _judge_row(reading: Reading, scale: Scale, *, opens: bool) -> Row:
-    good = reading.report.non_acceptance_among_pass
     return Row(
         mark=MARKS[reading.outcome],
         name=reading.judge,
@@ -171,7 +170,7 @@ def _judge_row(reading: Reading, scale: Scale, *, opens: bool) -> Row:
         strip=judge_strip(reading, scale),
         far=reading.gated,
         note=_position_note(reading),
-        good=rate_text(good.x, good.n, lower=good.lower, upper=good.upper),
+        good=reading.beside,
         opens_group=opens,
     )
 

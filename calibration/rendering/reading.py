@@ -147,6 +147,13 @@ class Reading:
         return rate_text(far.x, far.n, lower=found.lower, upper=found.upper, limit=self.limit)
 
     @property
+    def beside(self) -> RateText:
+        """What stands beside the rate: good answers not accepted; of pairs, where it answers as people do."""
+        found = self.report.answer_agreement
+        said = found.agreement if self.pairs and found is not None else self.report.non_acceptance_among_pass
+        return rate_text(said.x, said.n, lower=said.lower, upper=said.upper)
+
+    @property
     def gate_upper(self) -> str:
         """The upper end that the policy reads, in percent."""
         gate = self.report.far_gate
@@ -221,6 +228,23 @@ class Readings:
     def constructed(self) -> bool:
         """True where any evidence was written for demonstration."""
         return any(reading.report.constructed for reading in self.all)
+
+    @property
+    def rate_title(self) -> str:
+        """What the rate against the limit counts, as a heading: sides where no candidate is declared."""
+        return self._by_kind("Failing answers accepted", "wrong side preferred")
+
+    @property
+    def beside_title(self) -> str:
+        """What the rate beside it counts, as a heading."""
+        return self._by_kind("Good answers not accepted", "same answer as people")
+
+    def _by_kind(self, accepts: str, sides: str) -> str:
+        """The heading for criteria that accept, for pairs without a declared candidate, or for both."""
+        kinds = {reading.pairs for reading in self.all}
+        if kinds == {True}:
+            return sides.capitalize()
+        return f"{accepts}, or {sides}" if True in kinds else accepts
 
     def name(self, reading: Reading) -> str:
         """What tells the reading from the others: the judge, the criterion, or both."""

@@ -70,7 +70,8 @@ def _against(reading: Reading) -> list[str]:
     """What may still turn into accepted failures, in words."""
     words = []
     if reading.open_failures:
-        words.append(f"{whole(reading.open_failures)} have no verdict yet")
+        has = "has" if reading.open_failures == 1 else "have"
+        words.append(f"{whole(reading.open_failures)} {has} no verdict yet")
     disputed = reading.unresolved_against
     if disputed:
         has = "has" if disputed == 1 else "have"

@@ -19,6 +19,7 @@ from calibration.evidence import (
     FailureShareFigure,
     RateFigure,
     ReportScope,
+    UndefinedFigure,
     VerdictTable,
 )
 from calibration.labels import Assessment
@@ -48,6 +49,10 @@ from calibration.statistics.proportions import rate
 from rubrics.digest import digest
 
 NOTHING = Supplement()
+
+_NO_CLAIM = UndefinedFigure(
+    undefined="no candidate declared, so nothing is accepted: read the agreement on the answers themselves"
+)
 
 
 def build_report(
@@ -90,7 +95,6 @@ def build_report(
         **scope.model_dump(),
         **_rates(table),
         **_gates(coded, supplement, settings),
-        **_supplied(supplement, table),
         **beyond(ordered, table, supplement, policy),
         "inputs": inputs,
         "policy": f"{settings.label} {settings.digest}" if settings.label else None,
@@ -105,6 +109,7 @@ def build_report(
         "raters": raters,
         "slices": slice_figures(ordered, coded, settings, policy),
         "baselines": (*_constant(coded, rng, supplement), *baselines),
+        **_supplied(supplement, table),  # last: it replaces figures that the design gives no sense
     }
     return _sealed(fields, policy)
 
@@ -167,6 +172,8 @@ def _wrong_side(table: VerdictTable) -> dict[str, Any]:
         "far": None,
         "wrong_side": rate_figure(table.fail.accepted, table.fail.total),
         "failure_among_accepted": FailureShareFigure(**share.model_dump()),
+        "kappa": _NO_CLAIM,
+        "kappa_decided": _NO_CLAIM,
     }
 
 

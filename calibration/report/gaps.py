@@ -57,6 +57,9 @@ def _undefined(report: CalibrationReport) -> Iterator[tuple[str, str]]:
 
 def _agreement(report: CalibrationReport) -> Iterator[tuple[str, str]]:
     margin = smallest_margin(report.margins)
+    if report.wrong_side is not None and isinstance(report.kappa, UndefinedFigure):
+        yield "kappa", report.kappa.undefined
+        return
     if isinstance(margin, Undefined):
         yield "kappa", margin.reason
     elif isinstance(report.kappa, UndefinedFigure):

@@ -44,7 +44,6 @@ from rubrics.digest import short
 
 _NARROWEST, _WIDEST = 60, 120
 _NAME_LEAST, _STRIP_LEAST = 12, 24
-_ACCEPTED, _TURNED_AWAY = "Failing answers accepted", "Good answers not accepted"
 _GAP = "  "
 
 
@@ -158,14 +157,13 @@ class _Page:
     def judge_row(self, reading: Reading, scale: Scale) -> _Row:
         """A judge's row of both tables."""
         report = reading.report
-        good = report.non_acceptance_among_pass
         return _Row(
             mark=self.mark(reading.outcome),
             style=_style(reading.outcome),
             name=reading.judge,
             far=(reading.gated.count, f"{reading.gated.estimate} {reading.gated.interval}".strip()),
             strip=judge_strip(reading, scale),
-            good=rate_text(good.x, good.n, lower=good.lower, upper=good.upper).text,
+            good=reading.beside.text,
             kappa=kappa_words(report),
         )
 
@@ -187,13 +185,14 @@ class _Page:
         """Failing answers accepted: count, rate and interval, and the interval drawn against the limit."""
         if not any(row.strip for row in rows):
             return
+        title = self.readings.rate_title
         counts = max(cell_len(row.far[0]) for row in rows)
         rates = max(cell_len(row.far[1]) for row in rows)
         names = self.name_width(rows, beside=2 + counts + rates + 3 * len(_GAP) + _STRIP_LEAST)
-        names = max(names, len(_ACCEPTED) - counts - rates - 2 * len(_GAP))
+        names = max(names, len(title) - counts - rates - 2 * len(_GAP))
         before = 2 + names + counts + rates + 3 * len(_GAP)
         width = max(_STRIP_LEAST, self.width - before)
-        self.line(Text.assemble((set_cell_size(_ACCEPTED, before), "bold"), axis(scale, width)))
+        self.line(Text.assemble((set_cell_size(title, before), "bold"), axis(scale, width)))
         for row in rows:
             cells = (_name(row, names), row.far[0].rjust(counts), set_cell_size(row.far[1], rates))
             drawn = draw(row.strip, scale, width, self.glyphs) if row.strip else "no failing answer"
@@ -204,10 +203,11 @@ class _Page:
 
     def costs(self, rows: Sequence[_Row]) -> None:
         """Good answers not accepted, and kappa."""
-        goods = max(len(_TURNED_AWAY), *(cell_len(row.good) for row in rows))
+        title = self.readings.beside_title
+        goods = max(len(title), *(cell_len(row.good) for row in rows))
         kappas = max(cell_len(row.kappa) for row in rows)
         names = self.name_width(rows, beside=2 + goods + kappas + 2 * len(_GAP))
-        head = _GAP.join((" " * (names + 2), set_cell_size(_TURNED_AWAY, goods), "Kappa"))
+        head = _GAP.join((" " * (names + 2), set_cell_size(title, goods), "Kappa"))
         self.line(Text(head, style="bold"))
         for row in rows:
             cells = (_name(row, names), set_cell_size(row.good, goods), row.kappa)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from calibration.admission import decide
-from calibration.evidence import Comparison, Examination
+from calibration.evidence import Comparison, Examination, UndefinedFigure
 from calibration.policy import far_only
+from calibration.rendering.items import kappa_words
 from calibration.rendering.next_step import next_step
 from calibration.rendering.numbers import NBSP, NNBSP
 from calibration.rendering.reading import Readings
 from calibration.rendering.reasons import reasons
 from calibration.rendering.sentences import decision_sentence, headline
-from tests.calibration.rendering.examples import Evidence, preferences
+from tests.calibration.rendering.examples import Evidence, examine, preferences
 
 NO_SIDE = Evidence(fail=0, good=0, unresolved=40)
 
@@ -167,3 +168,22 @@ def test_case_of_a_name_is_never_changed(name: str) -> None:
     assert f"{name}: no pair has a preferred side, so there is nothing to measure the wrong side on." in (
         found.bound
     )
+
+
+def test_headings_speak_of_sides() -> None:
+    """Pairs alone, pairs beside criteria that accept, and those alone each name what their rates count."""
+    sides, accepting = preferences(Evidence(fail=30, good=0)), examine(Evidence(fail=30, good=30))
+    both = Readings.of(Comparison(examinations=(sides, accepting)))
+    assert Readings.of(sides).rate_title == "Wrong side preferred"
+    assert Readings.of(sides).beside_title == "Same answer as people"
+    assert both.rate_title == "Failing answers accepted, or wrong side preferred"
+    assert Readings.of(accepting).beside_title == "Good answers not accepted"
+
+
+def test_kappa_of_pairs_is_that_of_the_answers() -> None:
+    """Without a candidate nothing is accepted: the verdicts have no kappa, the answers have one."""
+    report = preferences(Evidence(fail=100, accepted_fail=20, good=0)).report
+    assert isinstance(report.kappa, UndefinedFigure)
+    assert "no candidate declared" in report.kappa.undefined
+    assert kappa_words(report).endswith(" of answers, decided")
+    assert [gap.reason for gap in report.not_assessed if gap.name == "kappa"] == [report.kappa.undefined]
