@@ -8,12 +8,11 @@ from enum import StrEnum
 from itertools import chain, repeat
 from string import ascii_lowercase
 
+from calibration.labeling.records import LEFT, RIGHT, TIE, UNKNOWN, CannotDecide
 from rubrics.criterion import Criterion
 from rubrics.scale import BinaryScale, OrdinalScale
 from rubrics.verdict import Verdict
 
-UNKNOWN = Verdict.UNKNOWN.value
-"""Cannot decide: an answer, which needs a reason."""
 TAKEN = frozenset("crunehsm")
 """Letters that no choice takes: refused by the framework (c, r) or used for undo, note, evidence, help,
 sentence and quoting."""
@@ -57,10 +56,23 @@ _PASS_FAIL = (
     Choice(Kind.ANSWER, Verdict.FAIL.value, "2", "Fail", ":material/close:"),
 )
 _SIDES = (
-    Choice(Kind.ANSWER, "left", "1", "Left is better", ":material/arrow_back:"),
-    Choice(Kind.ANSWER, "right", "2", "Right is better", ":material/arrow_forward:"),
+    Choice(Kind.ANSWER, LEFT, "1", "Left is better", ":material/arrow_back:"),
+    Choice(Kind.ANSWER, RIGHT, "2", "Right is better", ":material/arrow_forward:"),
 )
-_TIE = Choice(Kind.ANSWER, "tie", "4", "Tie", ":material/drag_handle:")
+_TIE = Choice(Kind.ANSWER, TIE, "4", "Tie", ":material/drag_handle:")
+
+_REASON_WORDS = {
+    CannotDecide.EVIDENCE_MISSING: "Evidence missing",
+    CannotDecide.CRITERION_AMBIGUOUS: "Criterion ambiguous",
+    CannotDecide.OUTPUT_CUT_OFF: "Output cut off",
+    CannotDecide.OUTSIDE_EXPERTISE: "Outside my expertise",
+    CannotDecide.OTHER: "Other",
+}
+REASONS = tuple(
+    Choice(Kind.REASON, reason.value, str(place), _REASON_WORDS[reason])
+    for place, reason in enumerate(CannotDecide, start=1)
+)
+"""Why a rater cannot decide."""
 
 
 def answers(criterion: Criterion) -> tuple[Choice, ...]:

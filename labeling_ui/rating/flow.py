@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from labeling_ui.rating.choices import UNKNOWN, Choice, Kind, answers, fails, modes
+from calibration.labeling.records import UNKNOWN
+from labeling_ui.rating.choices import REASONS, Choice, Kind, answers, fails, modes
 from rubrics.criterion import Criterion
 
 
@@ -37,10 +38,10 @@ class Said:
 START = Half()
 
 
-def choices_at(half: Half, criterion: Criterion, reasons: tuple[Choice, ...]) -> tuple[Choice, ...]:
-    """The choices on the screen, given the reasons that a rater may give for cannot-decide."""
+def choices_at(half: Half, criterion: Criterion) -> tuple[Choice, ...]:
+    """The choices on the screen."""
     if half.step is Step.REASON:
-        return reasons
+        return REASONS
     return modes(criterion) if half.step is Step.MODE else answers(criterion)
 
 

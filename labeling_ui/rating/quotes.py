@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from calibration.labeling.records import Span
 
 OPEN, CLOSE = "“", "”"
 """What the quoting key puts round the words."""
 _QUOTED = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]{{1,2000}}){CLOSE}")
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """Where quoted words stand: characters [start, end) of the text of a field."""
-
-    field: str
-    start: int
-    end: int
-
-
-def quotes(note: str, texts: Iterable[tuple[str, str]]) -> tuple[Quote, ...]:
+def quotes(note: str, texts: Iterable[tuple[str, str]]) -> tuple[Span, ...]:
     """The places that the note quotes word for word, each once, in the order of the note.
 
     Args:
@@ -28,18 +20,18 @@ def quotes(note: str, texts: Iterable[tuple[str, str]]) -> tuple[Quote, ...]:
         texts: key and text of each field; words that stand in several are found in the first of them.
 
     >>> quotes("“30 days” is not in the policy", [("output", "within 30 days of delivery")])
-    (Quote(field='output', start=7, end=14),)
+    (Span(field='output', start=7, end=14),)
     """
     fields = tuple(texts)
     found = (place for words in _QUOTED.findall(note) for place in _places(words.strip(), fields))
     return tuple(dict.fromkeys(found))
 
 
-def _places(words: str, fields: tuple[tuple[str, str], ...]) -> Iterator[Quote]:
+def _places(words: str, fields: tuple[tuple[str, str], ...]) -> Iterator[Span]:
     if not words:
         return
     for key, text in fields:
         start = text.find(words)
         if start >= 0:
-            yield Quote(key, start, start + len(words))
+            yield Span(key, start, start + len(words))
             return

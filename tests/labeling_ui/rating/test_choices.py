@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from labeling_ui.rating.choices import NO_MODE, TAKEN, UNKNOWN, Choice, Kind, answers, fails, modes, words
+from calibration.labeling.records import UNKNOWN, CannotDecide
+from labeling_ui.rating.choices import NO_MODE, REASONS, TAKEN, Choice, Kind, answers, fails, modes, words
 from rubrics.criterion import Criterion, FailureMode, Guidance
 from rubrics.scale import BINARY, AnyScale, BinaryScale, Level, OrdinalScale, PreferenceScale
 
@@ -85,6 +86,11 @@ def test_levels_have_one_free_key_each(count: int) -> None:
     assert len(set(keys)) == len(keys)
     assert not set(keys) & TAKEN
     assert {choice.kind for choice in found} == {Kind.ANSWER}
+
+
+def test_every_reason_has_a_key() -> None:
+    """The five reasons of cannot-decide are 1 to 5."""
+    assert said(REASONS) == {str(place): reason for place, reason in enumerate(CannotDecide, start=1)}
 
 
 def test_no_ways_to_fail_where_none_are_declared() -> None:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from labeling_ui.rating.choices import UNKNOWN, Choice, Kind, answers, modes
+from calibration.labeling.records import UNKNOWN
+from labeling_ui.rating.choices import REASONS, answers, modes
 from labeling_ui.rating.flow import START, Half, Said, Step, after, choices_at
 from tests.labeling_ui.rating.test_choices import criterion, levels
-
-REASONS = (
-    Choice(Kind.REASON, "evidence_missing", "1", "Evidence missing"),
-    Choice(Kind.REASON, "other", "2", "Other"),
-)
 
 
 def press(half: Half, key: str, modes: int = 0) -> Half | Said | None:
     """What the key does where a binary criterion with so many ways to fail is answered."""
     asked = criterion(modes=modes)
-    (choice,) = (each for each in choices_at(half, asked, REASONS) if each.key == key)
+    (choice,) = (each for each in choices_at(half, asked) if each.key == key)
     return after(half, choice, asked)
 
 

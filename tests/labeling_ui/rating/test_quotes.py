@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeling_ui.rating.quotes import Quote, quotes
+from calibration.labeling.records import Span
+from labeling_ui.rating.quotes import quotes
 
 TEXTS = [("input", "May I return it?"), ("output", "Yes, within 30 days; yes, 30 days.")]
 WORDS = (
@@ -15,7 +16,7 @@ WORDS = (
 
 def test_quote_is_found_in_its_field() -> None:
     """Words between quotation marks are a place in the text, the first where they stand twice."""
-    assert quotes("“30 days” is nowhere", TEXTS) == (Quote("output", 12, 19),)
+    assert quotes("“30 days” is nowhere", TEXTS) == (Span("output", 12, 19),)
 
 
 def test_what_is_not_there_is_no_quote() -> None:
@@ -26,7 +27,7 @@ def test_what_is_not_there_is_no_quote() -> None:
 def test_same_quote_counts_once() -> None:
     """Quoting twice is one place; several quotes keep the order of the note."""
     note = "“30 days” “return it” “30 days”"
-    assert quotes(note, TEXTS) == (Quote("output", 12, 19), Quote("input", 6, 15))
+    assert quotes(note, TEXTS) == (Span("output", 12, 19), Span("input", 6, 15))
 
 
 @given(before=st.text(max_size=40), words=WORDS, after=st.text(max_size=40))
