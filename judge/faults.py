@@ -1,7 +1,8 @@
-"""What an exception of LiteLLM means: the fault behind it, and the sentence for whoever runs the judge.
+"""What went wrong with an attempt: the fault behind it, and the sentence for whoever runs the judge.
 
-The HTTP answer that caused it is asked first, then the transport's error, then LiteLLM's class, which is told
-by its name so that LiteLLM is not imported here. Of the provider's own text only known codes are read.
+Of an exception of LiteLLM the HTTP answer that caused it is asked first, then the transport's error, then
+LiteLLM's class, which is told by its name so that LiteLLM is not imported here. Of the provider's own text
+only known codes and phrases are read.
 """
 
 from __future__ import annotations
@@ -39,6 +40,16 @@ _BY_CLASS = {
     "ContentPolicyViolationError": Fault.CONTENT_FILTER,
     "UnsupportedParamsError": Fault.UNSUPPORTED,
 }
+# what servers without codes of their own say in an error 400
+_PHRASES = (
+    ("maximum context length", Fault.TOO_LONG),
+    ("context length exceeded", Fault.TOO_LONG),
+    ("exceeds the available context size", Fault.TOO_LONG),
+    ("prompt is too long", Fault.TOO_LONG),
+    ("content management policy", Fault.CONTENT_FILTER),
+)
+_READ = 20_000
+"""Bytes of an error answer in which a phrase is looked for."""
 _PARAMETERS = ("temperature", "top_p", "seed", "response_format", "max_tokens")
 
 
@@ -63,8 +74,17 @@ def read_failure(error: Exception) -> Failure:
         hint = _named_parameters(error) if named is Fault.UNSUPPORTED else ""
         return Failure(named or _without_answer(causes, classes), hint=hint)
     answer = answers[-1]
-    fault = _BY_CODE.get(_code(answer)) or named or _by_status(answer.status_code)
+    fault = _BY_CODE.get(_code(_content(answer))) or named or _by_status(answer.status_code)
     return Failure(fault, answer.status_code, answer.headers.get("retry-after"))
+
+
+def fault_of(status: int, content: bytes) -> Fault:
+    """The fault of an error answer, by its code, its phrase or its status."""
+    coded = _BY_CODE.get(_code(content))
+    if coded is not None or status != 400:
+        return coded or _by_status(status)
+    said = content[:_READ].decode("utf-8", "replace").lower()
+    return next((fault for phrase, fault in _PHRASES if phrase in said), Fault.BAD_REQUEST)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -81,12 +101,20 @@ def _by_status(status: int) -> Fault:
     return _BY_STATUS.get(status, Fault.SERVER_ERROR if status >= 500 else Fault.BAD_REQUEST)
 
 
-def _code(answer: httpx.Response) -> str:
+def _content(answer: httpx.Response) -> bytes:
+    """The body of an answer, b"" where it was not read."""
+    try:
+        return answer.content
+    except httpx.StreamError:
+        return b""
+
+
+def _code(content: bytes) -> str:
     """The provider's own code in an error answer, "" where it has none that can be read."""
     try:
-        error: dict[str, Any] = json.loads(answer.content)["error"]
+        error: dict[str, Any] = json.loads(content)["error"]
         return next((str(error[key]) for key in ("code", "type") if error.get(key) in _BY_CODE), "")
-    except (ValueError, KeyError, TypeError, AttributeError, httpx.StreamError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ""
 
 

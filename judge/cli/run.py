@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import math
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from judge.cli.importing import AsJson
+
+
+class Client(StrEnum):
+    """Who makes the calls."""
+
+    AUTO = "auto"
+    DIRECT = "direct"
+    LITELLM = "litellm"
+
 
 EPILOG = """
 [bold]Examples[/bold]
@@ -58,6 +68,10 @@ def run(
     gguf: Annotated[
         str | None, typer.Option(metavar="FILE", help="Weights of an embedded model other than the default.")
     ] = None,
+    client: Annotated[
+        Client,
+        typer.Option(help="Who makes the calls; auto: direct at a compatible address, else LiteLLM."),
+    ] = Client.AUTO,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and ask nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -91,5 +105,6 @@ def run(
         price_input=price_input,
         price_output=price_output,
         gguf=gguf,
+        direct=None if client is Client.AUTO else client is Client.DIRECT,
     )
     raise typer.Exit(carry_out(context, wanted, dry_run=dry_run, as_json=as_json))

@@ -48,6 +48,8 @@ class Wanted:
     price_input: float | None
     price_output: float | None
     gguf: str | None
+    direct: bool | None = None
+    """Whether the calls are made without LiteLLM; None where that can be."""
 
     @property
     def prices(self) -> Prices | None:
@@ -76,6 +78,7 @@ class Wanted:
             ("--price-input", self.price_input),
             ("--price-output", self.price_output),
             ("--gguf", self.gguf),
+            ("--client", None if self.direct is None else "direct" if self.direct else "litellm"),
         )
         words = [word for name, value in named if value is not None for word in (name, str(value))]
         return shlex.join(["voirdire", "judge", "run", *words])
@@ -102,7 +105,9 @@ def carry_out(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool) -> 
                 print_json({"dry_run": True, **planned})
             return ExitCode.ADMIT
         gguf = None if wanted.gguf is None else Path(wanted.gguf)
-        model = connected(plan.judge, prices=wanted.prices, gguf=gguf, api_key=_api_key())
+        model = connected(
+            plan.judge, prices=wanted.prices, gguf=gguf, api_key=_api_key(), direct=wanted.direct
+        )
         bar = run_bar(str(plan.judge.name), done=expected.done, units=plan.units)
         with model as reached, bar as told:
             options = RunOptions(

@@ -11,6 +11,7 @@ from random import Random
 from pydantic import SecretStr
 
 from judge.calls import CostSource, Prices
+from judge.direct_client import connect_direct, speaks
 from judge.local_model import serve
 from judge.model_client import connect, map_prices, missing_key
 from judge.runs.budget import Tariff
@@ -53,6 +54,7 @@ def connected(
     prices: Prices | None = None,
     gguf: Path | None = None,
     api_key: SecretStr | None = None,
+    direct: bool | None = None,
 ) -> Iterator[Connection]:
     """The judge's model, reachable inside the block.
 
@@ -61,9 +63,12 @@ def connected(
         prices: what the operator says that tokens cost.
         gguf: the file of an embedded model that is not the default one.
         api_key: of an OpenAI-compatible server; a provider's own key comes from the environment.
+        direct: whether to call without LiteLLM, None where that can be; both send the same request, so it is
+            no part of a judge. An embedded model has its own client.
 
     Raises:
-        DeclarationError: a provider's key is not set, or an embedded model cannot be served.
+        DeclarationError: the direct client cannot call this model, a provider's key is not set, or an
+            embedded model cannot be served.
         ExecutionError: the server of an embedded model does not start.
     """
     if not isinstance(judge, ModelJudge):
@@ -73,9 +78,30 @@ def connected(
         with serve(judge, gguf) as model:
             yield Connection(lambda: model.client(rng=Random()), model.api_base, model.parallel)
         return
+    without_litellm = _is_direct(judge, direct)
     if judge.endpoint is Endpoint.PROVIDER and (missing := missing_key(judge.model)):
         raise DeclarationError(
             f"the model {judge.model!r} needs a key; set {' and '.join(missing)} in the environment"
         )
     key = api_key if judge.endpoint is Endpoint.COMPATIBLE else None
+    if without_litellm:
+        tariff, source = tariff_of(judge, prices)
+        yield Connection(
+            lambda: connect_direct(rng=Random(), api_key=key, prices=tariff.prices, prices_by=source)
+        )
+        return
     yield Connection(lambda: connect(rng=Random(), api_key=key, prices=prices))
+
+
+def _is_direct(judge: ModelJudge, wanted: bool | None) -> bool:
+    """Whether the judge is called without LiteLLM; DeclarationError where that is wanted and cannot be."""
+    if wanted is None:
+        return judge.endpoint is Endpoint.COMPATIBLE and speaks(judge.model)
+    if not wanted:
+        return False
+    if speaks(judge.model) and (judge.endpoint is Endpoint.COMPATIBLE or judge.model.startswith("openai/")):
+        return True
+    raise DeclarationError(
+        f"the model {judge.model!r} is not at an OpenAI-compatible address, so LiteLLM has to call it; "
+        "leave out --client direct"
+    )

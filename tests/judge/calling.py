@@ -1,4 +1,4 @@
-"""One call through the retries and the real LiteLLM to a provider on 127.0.0.1, and what came of it."""
+"""One call through the retries and a real client to a provider on 127.0.0.1, and what came of it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from pydantic import SecretStr
 
+from judge.calls import Transport
+from judge.direct_client import DirectTransport
 from judge.model_client import (
     LiteLLMTransport,
     Message,
@@ -20,6 +22,13 @@ from rubrics.verdict import Outcome
 from tests.judge.provider import JSON_TYPE, Answer, Handler, Provider, completion
 
 KEY = "sk-canary-5f1c0de5f1c0de5f1c0de"
+
+
+PATHS: dict[str, type[LiteLLMTransport] | type[DirectTransport]] = {
+    "litellm": LiteLLMTransport,
+    "direct": DirectTransport,
+}
+"""The two clients behind one protocol; what is asked of one is asked of both."""
 
 
 class Call(NamedTuple):
@@ -43,16 +52,22 @@ def ask(base: str | None, model: str = "openai/some-model", **changes: Any) -> M
 
 
 def call(
-    handler: Handler, *, deadline_s: float = 20.0, model: str = "openai/some-model", **options: Any
+    handler: Handler,
+    *,
+    path: str = "litellm",
+    deadline_s: float = 20.0,
+    model: str = "openai/some-model",
+    **options: Any,
 ) -> Call:
-    """One call through retries and LiteLLM, its waits recorded and not waited."""
+    """One call through retries and the client of a path, its waits recorded and not waited."""
     waits: list[float] = []
 
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
     async def run(base: str) -> ModelReply:
-        transport = LiteLLMTransport(**{"api_key": SecretStr(KEY), "deadline_s": deadline_s, **options})
+        given = {"api_key": SecretStr(KEY), "deadline_s": deadline_s, **options}
+        transport: Transport = PATHS[path](**given)
         client = RetryingClient(transport, rng=Random(1), sleep=sleep)
         try:
             return await client.complete(ask(base, model))

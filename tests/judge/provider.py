@@ -203,7 +203,9 @@ async def _send(answer: Answer, writer: asyncio.StreamWriter) -> bool:
         await asyncio.sleep(answer.delay)
     if answer.drop:
         return False
-    head = [f"HTTP/1.1 {answer.status} -", f"content-length: {len(answer.body)}"]
+    head = [f"HTTP/1.1 {answer.status} -"]
+    if not {"content-length", "transfer-encoding"} & answer.headers.keys():
+        head.append(f"content-length: {len(answer.body)}")
     head += [f"{name}: {value}" for name, value in answer.headers.items()]
     writer.write(("\r\n".join(head) + "\r\n\r\n").encode())
     for piece in _pieces(answer):

@@ -1,4 +1,4 @@
-"""Contract of the real `litellm.acompletion` with a provider on 127.0.0.1: faults, hits, reasons, keys."""
+"""Contract of both clients, LiteLLM and direct, with a provider on 127.0.0.1: faults, hits, reasons, keys."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ import pytest
 from pydantic import SecretStr
 
 from judge.calls import Fault
+from judge.direct_client import connect_direct
 from judge.model_client import (
-    LiteLLMTransport,
     ModelCallError,
     ModelReply,
     ModelRequest,
@@ -30,7 +30,7 @@ from judge.model_client import (
 )
 from rubrics.errors import ExecutionError
 from rubrics.verdict import Outcome, unknown
-from tests.judge.calling import KEY, OK, ask, call, raw
+from tests.judge.calling import KEY, OK, PATHS, ask, call, raw
 from tests.judge.provider import JSON_TYPE, Answer, Provider, completion, fault, in_turn, page
 
 PROVIDER_ERROR = unknown("error", "provider_error")
@@ -45,6 +45,10 @@ NO_CHOICE = Answer(
 )
 
 
+both_paths = pytest.mark.parametrize("path", list(PATHS))
+
+
+@both_paths
 @pytest.mark.parametrize(
     ("answer", "kind", "outcome", "hits"),
     [
@@ -95,10 +99,10 @@ NO_CHOICE = Answer(
     ],
 )
 def test_each_fault_has_its_class_hits_and_reason(
-    answer: Answer, kind: Fault, outcome: Outcome, hits: int
+    answer: Answer, kind: Fault, outcome: Outcome, hits: int, path: str
 ) -> None:
     """A provider that always fails so: our error, the attempts on the wire, all recorded, and the verdict."""
-    result = call(in_turn(answer))
+    result = call(in_turn(answer), path=path)
     error = result.error
     assert isinstance(error, ModelCallError)
     assert isinstance(error, ExecutionError)
@@ -110,9 +114,10 @@ def test_each_fault_has_its_class_hits_and_reason(
     assert error.stops_run is (kind in {Fault.AUTH, Fault.QUOTA, Fault.NOT_FOUND})
 
 
-def test_retry_after_is_honoured() -> None:
+@both_paths
+def test_retry_after_is_honoured(path: str) -> None:
     """A 429 that asks for 7 seconds and then answers: two hits, 7 seconds waited, both attempts recorded."""
-    result = call(in_turn(fault(429, headers={"retry-after": "7"}), OK))
+    result = call(in_turn(fault(429, headers={"retry-after": "7"}), OK), path=path)
     assert result.reply is not None
     assert result.reply.text == '{"verdict": "pass"}'
     assert [(a.fault, a.status) for a in result.reply.attempts] == [(Fault.RATE_LIMITED, 429), (None, None)]
@@ -120,20 +125,22 @@ def test_retry_after_is_honoured() -> None:
     assert 7 <= result.waits[0] <= 7 * 1.1
 
 
+@both_paths
 @pytest.mark.parametrize("status", [500, 503])
-def test_a_passing_failure_costs_one_more_attempt(status: int) -> None:
+def test_a_passing_failure_costs_one_more_attempt(status: int, path: str) -> None:
     """500 or 503 and then an answer: the answer counts, the failed attempt is on record."""
-    result = call(in_turn(fault(status), OK))
+    result = call(in_turn(fault(status), OK), path=path)
     assert result.reply is not None
     assert [a.status for a in result.reply.attempts] == [status, None]
 
 
+@both_paths
 @pytest.mark.parametrize(
     "answer", [completion("{}", delay=3.0), raw(OK.body, drip=0.05)], ids=["silent", "one byte at a time"]
 )
-def test_the_deadline_counts_from_the_start(answer: Answer) -> None:
+def test_the_deadline_counts_from_the_start(answer: Answer, path: str) -> None:
     """A provider that is silent, or drips below any read timeout, is given up at the deadline; one retry."""
-    result = call(in_turn(answer), deadline_s=0.3)
+    result = call(in_turn(answer), path=path, deadline_s=0.3)
     assert result.error is not None
     assert (result.error.fault, result.outcome) == (Fault.TIMEOUT, unknown("error", "timeout"))
     assert len(result.provider.hits) == 2
@@ -146,9 +153,9 @@ def _closed_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _fails(request: ModelRequest, **options: Any) -> ModelCallError:
+def _fails(request: ModelRequest, path: str = "litellm", **options: Any) -> ModelCallError:
     async def run() -> None:
-        transport = LiteLLMTransport(**options)
+        transport = PATHS[path](**options)
         try:
             await transport.send(request)
         finally:
@@ -160,11 +167,17 @@ def _fails(request: ModelRequest, **options: Any) -> ModelCallError:
 
 
 @pytest.mark.parametrize(
-    "model", ["openai/some-model", "anthropic/claude-sonnet-4-5", "hosted_vllm/some-model"]
+    ("path", "model"),
+    [
+        ("litellm", "openai/some-model"),
+        ("litellm", "anthropic/claude-sonnet-4-5"),
+        ("litellm", "hosted_vllm/some-model"),
+        ("direct", "hosted_vllm/some-model"),
+    ],
 )
-def test_a_refused_connection_is_unreachable_and_unpaid(model: str) -> None:
+def test_a_refused_connection_is_unreachable_and_unpaid(path: str, model: str) -> None:
     """LiteLLM calls it an internal server error 500; nothing was sent, so it may be tried five times."""
-    error = _fails(ask(f"http://127.0.0.1:{_closed_port()}/v1", model), api_key=SecretStr(KEY))
+    error = _fails(ask(f"http://127.0.0.1:{_closed_port()}/v1", model), path, api_key=SecretStr(KEY))
     assert (error.fault, error.outcome, error.status) == (Fault.UNREACHABLE, UNREACHABLE, None)
     assert error.retryable
 
@@ -177,10 +190,12 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_no_keys")
-@pytest.mark.parametrize("provider", ["openai", "anthropic"])
-def test_a_missing_key_is_found_before_any_call(provider: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "provider"), [("litellm", "openai"), ("litellm", "anthropic"), ("direct", "openai")]
+)
+def test_a_missing_key_is_found_before_any_call(path: str, provider: str) -> None:
     """Without a key nothing is sent, the run stops, and the message names the variable to set."""
-    error = _fails(ask(None, f"{provider}/some-model"))
+    error = _fails(ask(None, f"{provider}/some-model"), path)
     assert (error.fault, error.outcome, error.stops_run) == (Fault.MISSING_KEY, AUTH, True)
     assert f"set {provider.upper()}_API_KEY in the environment" in str(error)
     assert missing_key(f"{provider}/some-model") == (f"{provider.upper()}_API_KEY",)
@@ -193,19 +208,23 @@ def test_a_provider_without_api_keys_is_not_refused(model: str) -> None:
     assert missing_key(model) == ()
 
 
+@both_paths
 @pytest.mark.usefixtures("_no_keys")
-def test_a_key_of_the_environment_is_not_sent_to_a_declared_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_of_the_environment_is_not_sent_to_a_declared_address(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The provider's key belongs to the provider; a server of one's own gets its own key or none."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    result = call(in_turn(OK), api_key=None)
+    result = call(in_turn(OK), path=path, api_key=None)
     assert result.reply is not None
     assert [hit.headers["authorization"] for hit in result.provider.hits] == ["Bearer none"]
     assert missing_key("openai/some-model") == ()
 
 
-def test_an_unknown_provider_is_named_before_any_call() -> None:
-    """A model without a provider that LiteLLM knows is a mistake in the spec, not a server error."""
-    error = _fails(ask(None, "banana-model"), api_key=SecretStr(KEY))
+@both_paths
+def test_an_unknown_provider_is_named_before_any_call(path: str) -> None:
+    """A model without a provider that the client knows is a mistake in the spec, not a server error."""
+    error = _fails(ask(None, "banana-model"), path, api_key=SecretStr(KEY))
     assert (error.fault, error.stops_run) == (Fault.NOT_FOUND, True)
     assert "'banana-model'" in str(error)
     assert "provider first" in str(error)
@@ -264,15 +283,16 @@ def _at_debug() -> Iterator[None]:
     root.setLevel(before)
 
 
+@both_paths
 @pytest.mark.usefixtures("_at_debug")
 @pytest.mark.parametrize(
     "answer", [fault(401, f"Incorrect API key provided: {KEY}"), fault(500, KEY), page(200, KEY)]
 )
 def test_no_key_and_no_prompt_reach_a_message_log_or_traceback(
-    answer: Answer, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    answer: Answer, path: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A provider that repeats the key in its error: the canary is in nothing that we print, log or raise."""
-    error = call(in_turn(answer)).error
+    error = call(in_turn(answer), path=path).error
     assert error is not None
     written = "".join(
         [str(error), repr(error), *traceback.format_exception(error), caplog.text, *capfd.readouterr()]
@@ -282,11 +302,15 @@ def test_no_key_and_no_prompt_reach_a_message_log_or_traceback(
     assert error.__context__ is None
 
 
-def test_a_cancelled_call_is_cancelled() -> None:
+CONNECTS = {"litellm": connect, "direct": connect_direct}
+
+
+@both_paths
+def test_a_cancelled_call_is_cancelled(path: str) -> None:
     """Ctrl-C during a call ends it at once and is not turned into a verdict."""
 
     async def run(base: str) -> None:
-        client = connect(rng=Random(1), api_key=SecretStr(KEY))
+        client = CONNECTS[path](rng=Random(1), api_key=SecretStr(KEY))
         task = asyncio.create_task(client.complete(ask(base)))
         await asyncio.sleep(0.3)
         task.cancel()
@@ -299,11 +323,12 @@ def test_a_cancelled_call_is_cancelled() -> None:
         asyncio.run(run(provider.api_base))
 
 
-def test_calls_in_flight_are_as_many_as_are_made() -> None:
+@both_paths
+def test_calls_in_flight_are_as_many_as_are_made(path: str) -> None:
     """Nothing between the caller and the socket limits 32 calls at once."""
 
     async def run(base: str) -> list[ModelReply]:
-        client = connect(rng=Random(1), api_key=SecretStr(KEY))
+        client = CONNECTS[path](rng=Random(1), api_key=SecretStr(KEY))
         try:
             return await asyncio.gather(*(client.complete(ask(base)) for _ in range(32)))
         finally:
