@@ -1,0 +1,102 @@
+"""What every answer of the apps carries, and which addresses answer nothing: ASGI middleware."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
+
+CONTENT_SECURITY_POLICY: Final = "; ".join(
+    (
+        "default-src 'self'",
+        # custom components load as blob modules; no inline script runs
+        "script-src 'self' blob:",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "connect-src 'self'",
+        "font-src 'self' data:",
+        "object-src 'none'",
+        "base-uri 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS: Final = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+CLOSED: Final = ("/_stcore/metrics", "/_stcore/agent")
+"""What Streamlit serves to anybody and no page needs: figures of use, and an interface that drives pages."""
+PROXY_SECRET_HEADER: Final = "X-Voirdire-Proxy"
+
+
+class SecurityHeaders:
+    """Puts the headers on every HTTP answer and closes what no page needs."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        if scope["type"] == "http" and _closed(scope["path"]):
+            await PlainTextResponse("Not Found", 404)(scope, receive, send_with_headers)
+            return
+        await self.app(scope, receive, send_with_headers)
+
+
+def _closed(path: str) -> bool:
+    return any(part in path for part in CLOSED)
+
+
+class OnlyThroughProxy:
+    """Refuses whoever does not bring the word that the proxy adds to each request."""
+
+    def __init__(self, app: ASGIApp, *, secret: str) -> None:
+        self.app = app
+        self.secret = secret.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request of the proxy."""
+        if scope["type"] not in {"http", "websocket"}:
+            await self.app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get(PROXY_SECRET_HEADER, "").encode("latin-1")
+        if hmac.compare_digest(given, self.secret):
+            await self.app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await WebSocketClose(1008)(scope, receive, send)
+        else:
+            await PlainTextResponse("Forbidden: this address answers its proxy only", 403)(
+                scope, receive, send
+            )
+
+
+def middleware(*, hosts: Sequence[str], proxy_secret: str = "") -> list[Middleware]:
+    """The layers around the app, outermost first: headers, names of this host, and the proxy's word."""
+    layers = [
+        Middleware(SecurityHeaders),
+        Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
+    ]
+    if proxy_secret:
+        layers.append(Middleware(OnlyThroughProxy, secret=proxy_secret))
+    return layers
