@@ -1,0 +1,137 @@
+"""What is read on a page: the item at the left, the criterion and the note at the right."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import streamlit as st
+from markupsafe import Markup
+
+from calibration.labeling.records import GivenAnswer, Progress, Span, Task, TaskKind
+from labeling_ui.components import (
+    Range,
+    criterion_panel,
+    eyebrow,
+    item_panel,
+    keycap,
+    progress_line,
+    prose,
+    show,
+    untrusted,
+)
+from labeling_ui.rating.choices import REASONS, Choice, answers, words
+from rubrics.criterion import EvidenceSource
+
+COLUMNS: Final = (62, 38)
+LONGEST_NOTE: Final = 4_000
+
+
+def note_key(task: Task) -> str:
+    """The widget key of the note: bound to the task, so that words never move to another one."""
+    return f"note-{task.key}"
+
+
+def item(task: Task, spans: Iterable[Span] = ()) -> None:
+    """Show the texts of the item; reference texts folded, for they are not what is judged."""
+    folded = [field.key for field in task.fields if field.source is EvidenceSource.REFERENCE]
+    show(item_panel(task.fields, ranges(spans), folded=folded))
+
+
+def ranges(spans: Iterable[Span]) -> Mapping[str, Sequence[Range]]:
+    """The marked stretches by field."""
+    found: dict[str, list[Range]] = defaultdict(list)
+    for span in spans:
+        found[span.field].append((span.start, span.end))
+    return found
+
+
+def card(task: Task) -> None:
+    """Show what is asked and when to give which answer."""
+    show(criterion_panel(task.criterion, number=task.criterion_no, of=task.criteria, rubric=task.rubric.ref))
+
+
+def legend(task: Task, choices: Sequence[Choice]) -> None:
+    """Show what each way to fail means, while one is asked for."""
+    when = {mode.key: mode.when for mode in task.criterion.failure_modes}
+    rows = Markup("").join(
+        Markup('<div class="vd-gd">{}<b>{}</b><p>{}</p></div>').format(
+            keycap(choice.key or ""), untrusted(choice.label), untrusted(when[choice.value])
+        )
+        for choice in choices
+        if choice.value in when
+    )
+    show(Markup('<section class="vd-legend" aria-label="Ways to fail">{}</section>').format(rows))
+
+
+def note(task: Task, *, label: str = "Note, optional", hint: str = "Which words decided it?") -> None:
+    """Show the field for a note. What is typed is sent with the next press, not before."""
+    key = note_key(task)
+    if task.given and key not in st.session_state:
+        st.session_state[key] = task.given.note
+    keys = keycap("N", "write") + keycap("M", "quote") + keycap("Esc", "leave")
+    show(Markup('<div class="vd-note"><span>{}</span><span>{}</span></div>').format(untrusted(label), keys))
+    st.text_area(
+        label,
+        key=key,
+        height=84,
+        max_chars=LONGEST_NOTE,
+        placeholder=hint,
+        label_visibility="collapsed",
+        on_change="ignore",
+    )
+
+
+def noted(task: Task) -> str:
+    """What stands in the note."""
+    return str(st.session_state.get(note_key(task)) or "").strip()
+
+
+def progress(made: Progress, task: Task, handle: str) -> None:
+    """Show how far the batch is; the whole is only a number, for a bar of ten thousand looks empty for days."""
+    if task.kind is TaskKind.PRACTICE:
+        line = progress_line(label="Practice", done=task.position, of=task.of, right=handle)
+    else:
+        line = progress_line(
+            label=f"Batch {made.batch:,}",
+            done=made.batch_done,
+            of=made.batch_size,
+            right=f"{handle} · this session {made.done:,} of {made.of:,} · total {made.total_ever:,}",
+        )
+    show(line)
+
+
+def said_in_words(task: Task, given: GivenAnswer) -> str:
+    """The answer as its button said it, with the reason or the way to fail."""
+    labels = {choice.value: choice.label for choice in answers(task.criterion)}
+    reasons = {choice.value: choice.label for choice in REASONS}
+    parts = [labels.get(given.value, given.value)]
+    if given.reason:
+        parts.append(reasons.get(given.reason, given.reason))
+    if given.failure_mode:
+        parts.append(words(given.failure_mode))
+    return ": ".join([parts[0], *(part[:1].lower() + part[1:] for part in parts[1:])])
+
+
+def given_answer(task: Task, given: GivenAnswer) -> None:
+    """Show an answer that was given, to be read."""
+    when = f"{given.decided_at:%d %b %Y, %H:%M} UTC"
+    revised = f" · entry {given.revision + 1}" if given.revision else ""
+    taken_back = " · taken back" if given.retracted else ""
+    body = Markup('<section class="vd-card vd-given" aria-label="Your answer">{}<h1>{}</h1>{}{}</section>')
+    noted_down = prose(given.note) if given.note else Markup("")
+    show(
+        body.format(
+            eyebrow("Your answer"),
+            untrusted(said_in_words(task, given)),
+            Markup('<p class="vd-when">{}</p>').format(untrusted(when + revised + taken_back)),
+            noted_down,
+        )
+    )
+
+
+def heard(task: Task) -> str:
+    """What a screen reader says of a new task: places, no texts."""
+    kind = "Practice case" if task.kind is TaskKind.PRACTICE else "Item"
+    return f"{kind} {task.position} of {task.of}, criterion {task.criterion_no} of {task.criteria}"
