@@ -131,6 +131,51 @@ class Expiry(Frozen):
     deployments: int | None = Field(default=None, ge=1)
 
 
+class SeverityLimit(Frozen):
+    """The limit on FAR among the failures of one severity level; a severe failure may cost more."""
+
+    upper_at_most: float = Field(ge=LEAST_LIMIT, lt=1)
+    min_n: int = Field(default=0, ge=0, le=MOST_EVIDENCE)
+    """Failures of the level below which it is insufficient."""
+
+
+class RequiredEvidence(Frozen):
+    """Failures that must be among the evidence, by failure mode and by slice (an adversarial slice)."""
+
+    failure_modes: dict[str, int] = Field(default_factory=dict)
+    """Least reference failures of each named mode."""
+    slices: dict[str, int] = Field(default_factory=dict)
+    """Least reference failures of each slice, written `name=value`."""
+
+    @model_validator(mode="after")
+    def _readable(self) -> Self:
+        for part, needed in (("failure_modes", self.failure_modes), ("slices", self.slices)):
+            for key, number in needed.items():
+                if not 1 <= number <= MOST_EVIDENCE:
+                    raise Misfit(f"{number!r} is not between 1 and {MOST_EVIDENCE:,}", part, key)
+                if part == "slices" and not all(key.partition("=")[::2]):
+                    raise Misfit("a slice is written name=value", part, key)
+        return self
+
+
+class OperationLimits(Frozen):
+    """What a verdict may cost and how long it may take; null asks for nothing."""
+
+    cost_per_item_micros: int | None = Field(default=None, ge=0)
+    """Mean cost of judging an item, in millionths of a US dollar."""
+    latency_p95_ms: int | None = Field(default=None, ge=1)
+    """95th percentile of the time that a verdict takes, in milliseconds."""
+
+
+TRIGGERS = (
+    *("rubric", "judge", "prompt", "evidence_interface", "sampling", "population"),
+    *("anchor_change", "cusum", "audit_e_value"),
+)
+"""What calls for recalibration (STATISTICS §8, §10); `judge` covers the model that a provider reports."""
+_LATER = ("gate", "severities", "required", "operation", "warn_on")
+"""Fields that older policies do not have: left at their default they do not enter the digest."""
+
+
 class AdmissionPolicy(Frozen):
     """Everything that decides an admission, fixed beforehand."""
 
@@ -148,6 +193,15 @@ class AdmissionPolicy(Frozen):
     judges_compared: Literal["none", "holm"] = "none"
     expiry: Expiry = Expiry()
     recalibrate_on: tuple[str, ...] = ()
+    """Triggers that suspend an admission until the judge is calibrated anew."""
+    warn_on: tuple[str, ...] = ()
+    """Triggers of `recalibrate_on` that only warn; so does one that stands in neither."""
+    gate: bool = True
+    """False for a policy of figures: FAR is shown with its interval, and nothing rests on it."""
+    severities: dict[str, SeverityLimit] = Field(default_factory=dict)
+    """A limit for each severity level that has its own."""
+    required: RequiredEvidence = RequiredEvidence()
+    operation: OperationLimits = OperationLimits()
 
     @model_validator(mode="after")
     def _known_guards(self) -> Self:
@@ -159,6 +213,14 @@ class AdmissionPolicy(Frozen):
             if guard.comparison not in allowed:
                 takes = " or ".join(sorted(allowed))
                 raise Misfit(f"takes {takes}, not {guard.comparison}", "guards", name)
+        if not self.gate and self.role != "diagnostic":
+            raise Misfit(
+                f"a policy of role {self.role!r} decides, so it has a gate; leave `gate` out, "
+                "or take the role diagnostic",
+                "gate",
+            )
+        if not self.gate and not self.minimum.cases:
+            raise Misfit("a policy without a gate needs some evidence; give minimum.cases", "minimum")
         return self
 
     @property
@@ -169,7 +231,17 @@ class AdmissionPolicy(Frozen):
     @property
     def digest(self) -> str:
         """Identity: SHA-256 of the whole content."""
-        return digest(self)
+        content = self.model_dump(mode="json", by_alias=True)
+        for name in _LATER:
+            if getattr(self, name) == AdmissionPolicy.model_fields[name].get_default(
+                call_default_factory=True
+            ):
+                del content[name]
+        return digest(content)
+
+    def suspends(self, trigger: str) -> bool:
+        """True where the trigger ends an admission until recalibration; False where it only warns."""
+        return trigger in self.recalibrate_on and trigger not in self.warn_on
 
     @property
     def confidence(self) -> float:
@@ -191,7 +263,7 @@ def parse_policy(text: str, *, source: str) -> AdmissionPolicy:
     return parse_declaration(text, AdmissionPolicy, source=source)
 
 
-SHIPPED = ("acceptance", "demo", "far_only")
+SHIPPED = ("acceptance", "demo", "diagnostic", "far_only", "review_trigger")
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calibration.admission.gate import far_item, more_failures
+from calibration.admission.groups import group_items
 from calibration.admission.guards import guard_items
 from calibration.admission.quality import quality_items
 from calibration.evidence import (
@@ -49,8 +50,9 @@ def decide(
             f"at {policy.confidence:.6g}; build the report with this policy"
         )
     items = (
-        far_item(report, policy, rivals),
+        *([far_item(report, policy, rivals)] if policy.gate else []),
         *guard_items(report, policy),
+        *group_items(report, policy),
         *quality_items(report, policy, looks_used),
     )
     outcome = outcome_of([item.status for item in items])
@@ -63,7 +65,7 @@ def decide(
         policy=policy.label,
         policy_digest=policy.digest,
         role=policy.role,
-        p_value=gate_p_value(report.far_gate, policy.primary.upper_at_most),
+        p_value=gate_p_value(report.far_gate, policy.primary.upper_at_most) if policy.gate else None,
     )
 
 
@@ -77,9 +79,12 @@ def outcome_of(statuses: Sequence[ItemStatus]) -> AdmissionOutcome:
 
 
 def _binding(items: Sequence[PolicyItem], outcome: AdmissionOutcome) -> str:
-    """The first item, by kind, whose status made the outcome; the FAR gate for an admission."""
+    """The first item, by kind, whose status made the outcome; the FAR gate for an admission.
+
+    Without a gate the first item of all stands for an admission.
+    """
     if outcome is AdmissionOutcome.ADMIT:
-        return "far"
+        return items[0].name
     made = ItemStatus.FAIL if outcome is AdmissionOutcome.REJECT else ItemStatus.INSUFFICIENT
     guilty = [item for item in items if item.status is made]
     return min(guilty, key=lambda item: _BINDING_ORDER.index(item.kind)).name

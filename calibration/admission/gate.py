@@ -76,7 +76,10 @@ def more_failures(report: CalibrationReport, policy: AdmissionPolicy) -> MoreFai
 
     Where cases share clusters the gate is asked with them added, since its correlation is estimated anew. A
     re-weighted set counts as the whole failures that it is worth: accepted rounded up, denominator down.
+    None are needed where the policy has no gate.
     """
+    if not policy.gate:
+        return MoreFailures(clean=0, at_observed_rate=0, looks=policy.looks.max)
     gate, limit = report.far_gate, policy.primary.upper_at_most
     if gate.cluster_counts and not gate.method.startswith(MOVER):
         icc = policy.primary.cluster.planning_icc

@@ -17,7 +17,7 @@ def quality_items(report: CalibrationReport, policy: AdmissionPolicy, looks_used
         *_exploratory(report),
         *_minimum_counts(report, policy),
         *_reference_quality(report, policy),
-        _looks(policy, looks_used),
+        *([_looks(policy, looks_used)] if policy.gate else []),
     ]
 
 

@@ -33,6 +33,7 @@ from calibration.report import build_report, rank
 from calibration.report.supplement import Supplement
 from calibration.store.decisions import iter_decisions
 from calibration.store.judges import StoredJudge
+from calibration.store.operation import operation_of
 from calibration.store.reports import Look, LookKind, Steered, add_look, add_report, list_looks
 from rubrics.criterion import Criterion
 from rubrics.digest import digest
@@ -190,7 +191,7 @@ def _examine(
         policy=asked.policy,
         assessments=references.assessments,
         baselines=[each.figure for each in others],
-        supplement=_supplement(asked, criterion, references, judged),
+        supplement=_supplement(session, asked, criterion, references, judged),
         constructed=evidence.constructed,
         warnings=[
             *warnings_of(judge, judged, references, evidence.placed),
@@ -200,7 +201,9 @@ def _examine(
     return _Examined(judge, judged, cases, report, _input_digest(asked, judge, judged, references))
 
 
-def _supplement(asked: Asked, criterion: Criterion, references: References, judged: Judged) -> Supplement:
+def _supplement(
+    session: Session, asked: Asked, criterion: Criterion, references: References, judged: Judged
+) -> Supplement:
     items = [each.item.item_id for each in asked.evidence.placed]
     plain = criterion.scale.kind == "binary"
     return Supplement(
@@ -211,6 +214,9 @@ def _supplement(asked: Asked, criterion: Criterion, references: References, judg
         design=asked.evidence.design,
         claim=asked.evidence.claim,
         exploratory=asked.exploratory,
+        operation=operation_of(
+            session=session, scope=asked.evidence.scope, run_key=judged.run, criterion=criterion.key
+        ),
     )
 
 

@@ -188,6 +188,24 @@ class GroupFigure(Frozen):
     limit: float | None
     status: str | None
     """As of a slice; null without a limit."""
+    far_gate: GateFigure | None = None
+    """What a limit of its own reads; null in a report that was made before there were any."""
+
+
+class OperationFigure(Frozen):
+    """What the judge's verdicts cost and how long they took, as far as it was recorded."""
+
+    verdicts: int
+    costed: int
+    """Verdicts whose cost is known."""
+    cost_micros: int
+    """Of those, together, in millionths of a US dollar."""
+    items: int
+    """Distinct items that the verdicts are on."""
+    timed: int
+    """Verdicts whose duration is known."""
+    latency_p95_ms: int | None
+    """The smallest duration that 95 % of the timed verdicts do not exceed; null where none is timed."""
 
 
 class CorrectedFigure(Frozen):

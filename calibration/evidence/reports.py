@@ -19,6 +19,7 @@ from calibration.evidence.figures import (
     KappaFigure,
     Margins,
     NotAssessed,
+    OperationFigure,
     PositionFigure,
     RateFigure,
     RaterErrorFigure,
@@ -119,6 +120,8 @@ class CalibrationReport(Frozen):
     corrected: CorrectedFigure | None = None
     restated: RestatedFigure | None = None
     rater_error: RaterErrorFigure | None = None
+    operation: OperationFigure | None = None
+    """Null where neither cost nor duration of any verdict was recorded."""
     target: str = ""
     """What the intervals speak about."""
     baselines: tuple[BaselineFigure, ...]

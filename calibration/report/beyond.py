@@ -9,6 +9,7 @@ from typing import Any
 from calibration.evidence import (
     Case,
     CorrectedFigure,
+    GateFigure,
     GroupFigure,
     RateFigure,
     RaterErrorFigure,
@@ -16,6 +17,7 @@ from calibration.evidence import (
     VerdictTable,
 )
 from calibration.policy import AdmissionPolicy
+from calibration.report.coding import FAR_RULE, CodedCases, GateSettings, gate_figure
 from calibration.report.figures import MIN_GROUP, rate_figure
 from calibration.report.supplement import Deployment, Supplement
 from calibration.statistics.correction import CorrectionMethod, JudgeErrors, choose_correction, rogan_gladen
@@ -50,6 +52,7 @@ def beyond(
         "restated": restated_figure(table, supplement.prevalence),
         "rater_error": rater_error_figure(table, supplement.rater_errors),
         "target": target(supplement),
+        "operation": supplement.operation,
     }
 
 
@@ -75,7 +78,13 @@ def group_figures(
                 cell[0] += was_accepted
                 cell[1] += 1
         return tuple(
-            GroupFigure(group=name, far=rate_figure(x, n), limit=None, status=None)
+            GroupFigure(
+                group=name,
+                far=rate_figure(x, n),
+                limit=None,
+                status=None,
+                far_gate=_gate(failures, groups, name),
+            )
             for name, (x, n) in sorted(counts.items())
         )
     guard = policy.guards.get("slice_far")
@@ -87,9 +96,26 @@ def group_figures(
         min_failures=guard.min_n if guard else MIN_GROUP,
     )
     return tuple(
-        GroupFigure(group=g.group, far=RateFigure.of(g.far), limit=g.limit, status=g.status.value)
+        GroupFigure(
+            group=g.group,
+            far=RateFigure.of(g.far),
+            limit=g.limit,
+            status=g.status.value,
+            far_gate=_gate(failures, groups, g.group, policy),
+        )
         for g in found
     )
+
+
+def _gate(
+    failures: Sequence[Case],
+    groups: Sequence[Sequence[str]],
+    name: str,
+    policy: AdmissionPolicy | None = None,
+) -> GateFigure:
+    """The gate's interval among the failures of one group, as the gate's own is made."""
+    members = [case for case, names in zip(failures, groups, strict=True) if name in names]
+    return gate_figure(CodedCases.of(members), FAR_RULE, GateSettings.of(policy))
 
 
 def corrected_figure(table: VerdictTable, deployment: Deployment | None) -> CorrectedFigure | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from calibration.evidence import (
     AnswerAgreementFigure,
     GateFigure,
+    OperationFigure,
     PositionFigure,
     RateFigure,
     RepeatsFigure,
@@ -64,6 +65,8 @@ class Supplement:
     """The items were sampled from what the judge accepted: no FAR follows from them."""
     exploratory: str | None = None
     """Why the report cannot admit, in a sentence."""
+    operation: OperationFigure | None = None
+    """What the verdicts cost and how long they took."""
 
 
 def position_figure(cells: Mapping[str, int] | None) -> PositionFigure | None:

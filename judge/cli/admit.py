@@ -53,8 +53,9 @@ def admit(
     from judge.cli.output import exit_code
     from judge.cli.stores import actor, now, opened
 
-    at, who = now(), actor()
+    who = actor()
     with opened(context) as store, store.write() as session:
+        at = now()  # not before opening: that may have recorded the shipped policies
         evidence = _evidence(session, report, set_ref, dataset, who, at)
         chosen, recorded_at = recorded_policy(session, name_or_file=policy, far_limit=None, actor=who, at=at)
         published = rubric_of_labels(session, evidence, rubric)

@@ -1,4 +1,4 @@
-"""`voirdire policy`: record, lint, list and show what decides an admission."""
+"""`voirdire policy`: record, lint, list, show and compare what decides an admission."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ voirdire policy lint strict.yaml
 voirdire policy add strict.yaml
 
 voirdire policy show acceptance
+
+voirdire policy diff acceptance strict.yaml
 """
 
 app = typer.Typer(
     rich_markup_mode="rich",
     add_completion=False,
     no_args_is_help=True,
-    help="Record, lint, list and show policies.",
+    help="Record, lint, list, show and compare policies.",
     epilog=_EPILOG,
 )
 File = Annotated[
@@ -105,7 +107,7 @@ def list_(context: typer.Context, as_json: AsJson = False) -> None:
     rows = []
     for stored in found:
         policy = AdmissionPolicy.model_validate(stored.content)
-        limit = f"{policy.primary.upper_at_most:g}"
+        limit = f"{policy.primary.upper_at_most:g}" if policy.gate else "-"
         since = f"{stored.added_at:%Y-%m-%d %H:%M}"
         looks = str(policy.looks.max)
         rows.append((policy.label, policy.role, limit, looks, since))
@@ -135,6 +137,52 @@ def show(
     print_lines(_in_words(AdmissionPolicy.model_validate(stored.content), stored))
 
 
+@app.command("diff")
+def diff(
+    context: typer.Context,
+    old: Annotated[str, typer.Argument(metavar="A", help="A recorded policy, one that ships, or a file.")],
+    new: Annotated[str, typer.Argument(metavar="B", help="The one to compare with it.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show what differs between two policies and which changes let more judges in."""
+    from calibration.admission.policy_diff import diff_policies
+    from judge.cli.output import print_json, print_lines, print_rows
+    from judge.cli.stores import opened
+
+    with opened(context) as store, store.read() as session:
+        before, after = (_named(session, name) for name in (old, new))
+    changes = diff_policies(before, after)
+    if as_json:
+        found = [
+            {"field": c.field, "before": c.before, "after": c.after, "direction": c.direction.value}
+            for c in changes
+        ]
+        print_json({"old": before.label, "new": after.label, "changes": found})
+        return
+    print_lines([f"{before.label} -> {after.label}"])
+    rows = [(c.field, _said(c.before), _said(c.after), c.direction.value) for c in changes]
+    print_rows(("field", before.label, after.label, ""), rows, empty="They decide alike.")
+
+
+def _named(session: Any, name: str) -> AdmissionPolicy:
+    """A recorded policy, or one that ships or lies in a file."""
+    from calibration.policy import AdmissionPolicy, load_policy
+    from calibration.store.reports import get_policy
+    from rubrics.errors import RecordError
+
+    try:
+        return AdmissionPolicy.model_validate(get_policy(session=session, policy=name).content)
+    except RecordError:
+        return load_policy(name)
+
+
+def _said(value: Any) -> str:
+    """A value of a policy as a person reads it; - where there is none."""
+    if value is None:
+        return "-"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def _policy_object(stored: Any) -> dict[str, Any]:
     return {
         "policy": f"{stored.name}@{stored.version}",
@@ -147,15 +195,13 @@ def _policy_object(stored: Any) -> dict[str, Any]:
 def _in_words(policy: AdmissionPolicy, stored: Any) -> list[str]:
     from rubrics.digest import short
 
-    gate, minimum = policy.primary, policy.minimum
+    minimum = policy.minimum
     lines = [
         f"{policy.label} ({short(stored.digest)})",
         f"  recorded {stored.added_at:%Y-%m-%d %H:%M:%S} UTC by {stored.added_by}",
         *([f"  {policy.description}"] if policy.description else []),
         f"  role {policy.role}",
-        f"  gate: false acceptance, upper end of the {'one' if gate.sided == 1 else 'two'}-sided "
-        f"{gate.confidence:.0%} interval at most {gate.upper_at_most:g}",
-        f"  looks: {policy.looks.max}, the error divided among them",
+        *_gate_words(policy),
     ]
     needed = {
         "fail": "reference failures",
@@ -172,8 +218,45 @@ def _in_words(policy: AdmissionPolicy, stored: Any) -> list[str]:
         lines.append(f"  evidence at least: {minimum.evidence_grade.value.replace('_', ' ')}")
     for name, guard in policy.guards.items():
         lines.append(f"  {name.replace('_', ' ')}: {guard.comparison.replace('_', ' ')} {guard.limit:g}")
+    lines += _part_words(policy)
     demands = ["blind raters"] if policy.reference.blind else []
     demands += ["constructed evidence may decide"] if policy.reference.allow_constructed else []
     lines.append(f"  reference by {policy.reference.label_rule.value}" + "".join(f", {d}" for d in demands))
-    lines.append(f"  a decision holds for {policy.expiry.days} days")
+    uses = f" or {policy.expiry.deployments:,} grades" if policy.expiry.deployments else ""
+    lines.append(f"  a decision holds for {policy.expiry.days} days{uses}")
+    stopping = [word for word in policy.recalibrate_on if policy.suspends(word)]
+    if stopping:
+        lines.append(f"  suspended by a change of: {', '.join(stopping)}")
+    if policy.warn_on:
+        lines.append(f"  warned of a change of: {', '.join(policy.warn_on)}")
+    return lines
+
+
+def _gate_words(policy: AdmissionPolicy) -> list[str]:
+    gate = policy.primary
+    if not policy.gate:
+        return [f"  no gate: both error rates are shown with their {gate.confidence:.0%} intervals"]
+    sided = "one" if gate.sided == 1 else "two"
+    return [
+        f"  gate: false acceptance, upper end of the {sided}-sided {gate.confidence:.0%} interval at most "
+        f"{gate.upper_at_most:g}",
+        f"  looks: {policy.looks.max}, the error divided among them",
+    ]
+
+
+def _part_words(policy: AdmissionPolicy) -> list[str]:
+    """What is asked of severity levels, modes, slices, cost and time."""
+    lines = [
+        f"  false acceptance of severity {level}: upper end at most {limit.upper_at_most:g}"
+        for level, limit in policy.severities.items()
+    ]
+    for words, needed in (
+        ("failure mode", policy.required.failure_modes),
+        ("slice", policy.required.slices),
+    ):
+        lines += [f"  at least {number} failures of {words} {name}" for name, number in needed.items()]
+    if policy.operation.cost_per_item_micros is not None:
+        lines.append(f"  an item costs at most {policy.operation.cost_per_item_micros / 1e6:g} US dollars")
+    if policy.operation.latency_p95_ms is not None:
+        lines.append(f"  95 % of verdicts take at most {policy.operation.latency_p95_ms:,} ms")
     return lines

@@ -70,3 +70,50 @@ def test_what_is_no_policy_is_refused(sqlite_store: Any, tmp_path: Path) -> None
     db = on(sqlite_store.where)
     assert "neither a shipped policy" in db("policy", "add", "none").stderr
     assert db("policy", "add", policy(tmp_path, "name: x\n")).exit_code == 3
+
+
+def test_two_policies_are_compared(sqlite_store: Any, tmp_path: Path) -> None:
+    """Names that ship, recorded ones and files; each changed field with what it does."""
+    db = on(sqlite_store.where)
+    found = told(db("policy", "diff", "far_only", policy(tmp_path), "--json"))
+    changes = {each["field"]: each["direction"] for each in found["changes"]}
+    assert changes["primary.upper_at_most"] == "tightens"
+    assert changes["minimum.fail"] == "tightens"
+    assert changes["informative"] == "loosens"
+    said = db("policy", "diff", "far_only", policy(tmp_path)).stdout
+    assert "far_only@1 -> strict@1" in said
+    assert "tightens" in said
+    assert "They decide alike." in db("policy", "diff", "acceptance", "acceptance@1").stdout
+    assert db("policy", "diff", "acceptance", "none").exit_code == 3
+
+
+PARTS = """severities: {severe: {upper_at_most: 0.02}}
+required: {failure_modes: {invented: 10}, slices: {attack=inject: 20}}
+operation: {cost_per_item_micros: 2500, latency_p95_ms: 4000}
+recalibrate_on: [population, cusum]
+warn_on: [cusum]
+expiry: {days: 9, deployments: 1000}
+"""
+
+
+def test_the_words_of_parts_cost_and_triggers(sqlite_store: Any, tmp_path: Path) -> None:
+    """Everything that a policy asks for is said when it is shown."""
+    db = on(sqlite_store.where)
+    assert (
+        db("policy", "add", policy(tmp_path, STRICT.replace("fail: 80", "fail: 200") + PARTS)).exit_code == 0
+    )
+    said = " ".join(db("policy", "show", "strict").stdout.split())
+    for words in (
+        "false acceptance of severity severe: upper end at most 0.02",
+        "at least 10 failures of failure mode invented",
+        "at least 20 failures of slice attack=inject",
+        "an item costs at most 0.0025 US dollars",
+        "95 % of verdicts take at most 4,000 ms",
+        "a decision holds for 9 days or 1,000 grades",
+        "suspended by a change of: population",
+        "warned of a change of: cusum",
+    ):
+        assert words in said
+    assert "no gate: both error rates are shown" in " ".join(
+        db("policy", "show", "diagnostic").stdout.split()
+    )

@@ -1,0 +1,40 @@
+"""What the verdicts of a run cost and how long they took. Kept from raters: durations tell judges apart."""
+
+from __future__ import annotations
+
+import math
+
+import sqlalchemy as sa
+from sqlmodel import Session
+
+from calibration.evidence import OperationFigure
+from calibration.store.columns import table_of
+from calibration.store.items import ItemRow, Scope
+from calibration.store.verdicts import VerdictRow
+
+
+def operation_of(*, session: Session, scope: Scope, run_key: str, criterion: str) -> OperationFigure | None:
+    """Cost and duration over a run's verdicts on the items in the scope under one criterion.
+
+    Every order and repeat is a verdict of its own. None where neither cost nor duration of any was recorded,
+    as for a judge that is not run here.
+    """
+    verdict, item = table_of(VerdictRow), table_of(ItemRow)
+    query = scope.applied(
+        sa.select(verdict.c.item_key, verdict.c.cost_micros, verdict.c.latency_ms)
+        .join_from(verdict, item)
+        .where(verdict.c.run_key == run_key, verdict.c.criterion == criterion)
+    )
+    rows = session.connection().execute(query).all()
+    costs = [row.cost_micros for row in rows if row.cost_micros is not None]
+    times = sorted(row.latency_ms for row in rows if row.latency_ms is not None)
+    if not costs and not times:
+        return None
+    return OperationFigure(
+        verdicts=len(rows),
+        costed=len(costs),
+        cost_micros=sum(costs),
+        items=len({row.item_key for row in rows}),
+        timed=len(times),
+        latency_p95_ms=times[math.ceil(0.95 * len(times)) - 1] if times else None,
+    )
