@@ -46,6 +46,8 @@ class Code:
 class Table:
     """Cells in rows; the first row is the head."""
 
+    start: int
+    end: int
     rows: tuple[tuple[Cell, ...], ...]
 
 
@@ -78,7 +80,7 @@ def _lines(text: str) -> list[_Line]:
 
 
 def blocks(text: str) -> tuple[Block, ...]:
-    """The blocks of the text in order; together they cover it, but for the line under a table's head."""
+    """The blocks of the text in order, from its first character to its last."""
     if is_json(text):
         return (Code(0, len(text)),)
     return tuple(_joined(_found(_lines(text)), len(text)))
@@ -97,8 +99,9 @@ def _found(lines: list[_Line]) -> Iterator[Code | Table]:
             yield Code(lines[at].start, lines[last].end)
             at = last + 1
         elif rows := _table_rows(lines, at):
-            yield Table(tuple(_cells(lines[row]) for row in rows))
-            at = rows[-1] + 1
+            cells = tuple(_cells(lines[row]) for row in rows)
+            yield Table(lines[at].start, lines[max(rows[-1], at + 1)].end, cells)
+            at = max(rows[-1], at + 1) + 1
         else:
             at += 1
 
@@ -150,12 +153,10 @@ def _joined(found: Iterator[Code | Table], length: int) -> Iterator[Block]:
     """The blocks found with the prose between them; the line end beside a block is the block's own."""
     at = 0
     for block in found:
-        start = block.start if isinstance(block, Code) else block.rows[0][0].start
-        end = block.end if isinstance(block, Code) else block.rows[-1][-1].end
-        if start > at:
-            yield Prose(at, start)
+        if block.start > at:
+            yield Prose(at, block.start)
         yield block
-        at = end
+        at = block.end
     if at < length or at == 0:
         yield Prose(at, length)
 

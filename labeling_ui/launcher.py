@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import socket
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -81,8 +84,10 @@ def with_port(settings: Settings) -> Settings:
         return settings.model_copy(update={"port": trial.getsockname()[1]})
 
 
-def require_extra(settings: Settings) -> None:
-    """Refuse a sign-in whose library is not installed."""
+def require_libraries(settings: Settings) -> None:
+    """Refuse to start where a library is missing that this app or its sign-in needs."""
+    if find_spec("streamlit") is None:
+        raise DeclarationError("the apps need the library streamlit; run pip install 'streamlit>=1.61'")
     if settings.sign_in is SignIn.OIDC and find_spec("authlib") is None:
         raise DeclarationError(
             "sign-in is 'oidc' and its library is missing; run pip install 'voirdire[oidc]'"
@@ -122,12 +127,31 @@ def serve(settings: Settings) -> None:
     app = st.App(
         Path(__file__).parent / _SCRIPTS[settings.app],
         secrets=settings.oidc.secrets() if settings.oidc else {},
+        lifespan=lambda _: _announced(settings),
         middleware=middleware(hosts=settings.hosts, proxy_secret=settings.proxy_secret.get_secret_value()),
         on_script_error=report_script_error,
     )
+    app.run(config=streamlit_options(settings))
+
+
+@asynccontextmanager
+async def _announced(settings: Settings) -> AsyncIterator[None]:
+    """Say where the app is once it is about to listen."""
     sys.stdout.write(f"{_TITLES[settings.app]}: {address_of(settings)} (Ctrl-C stops it)\n")
     sys.stdout.flush()
-    app.run(config=streamlit_options(settings))
+    yield
+
+
+def end_with_parent() -> None:
+    """End this process when its standard input closes: whoever started it is gone, however it went."""
+
+    def watch() -> None:
+        # not sys.stdin, whose lock a thread that waits for it would hold at the end of the process
+        while os.read(0, 1024):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, name="end-with-parent", daemon=True).start()
 
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
@@ -137,20 +161,31 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--db", help="the evidence store: an SQLite file or a PostgreSQL address")
     parser.add_argument("--port", type=int, help="the port; 0 takes any free one")
     parser.add_argument("--as", dest="name", help="who sits here; local sign-in only")
+    parser.add_argument(
+        "--end-with-parent", action="store_true", help="end when standard input closes, as `voirdire ui` asks"
+    )
     return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Start the app that the arguments name; the exit code of the process."""
+    """Start the app that the arguments name; the exit code of the process.
+
+    Being told to stop is the way an app ends: interrupted or terminated, it ends with 0.
+    """
     typed = parsed(sys.argv[1:] if arguments is None else arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    if typed.end_with_parent:
+        end_with_parent()
     try:
         settings = read(AppName(typed.app), os.environ, db=typed.db, port=typed.port, name=typed.name)
-        require_extra(settings)
+        require_libraries(settings)
         open_once(settings)
         serve(with_port(settings))
     except JudgeCalibrationError as error:
         sys.stderr.write(f"voirdire: {error}\n")
         return OPERATIONAL
+    except KeyboardInterrupt:
+        return 0
     return 0
 
 

@@ -102,7 +102,9 @@ class Settings(Frozen):
                 "for a team set VOIRDIRE_UI_SIGN_IN=oidc or proxy"
             )
         if self.sign_in is SignIn.OIDC and self.oidc is None:
-            raise ValueError(f"sign-in is 'oidc'; set {', '.join(OIDC_NAMES.values())}")
+            raise ValueError(
+                "sign-in is 'oidc' and no provider is given; set " + ", ".join(OIDC_NAMES.values())
+            )
         secret = self.proxy_secret.get_secret_value()
         if secret and len(secret) < SHORTEST_SECRET:
             raise ValueError(
@@ -168,7 +170,9 @@ def read(app: AppName, environment: Mapping[str, str], **given: Any) -> Settings
 def _oidc(environment: Mapping[str, str]) -> Oidc:
     missing = [name for name in OIDC_NAMES.values() if not environment.get(name)]
     if missing:
-        raise DeclarationError(f"sign-in is 'oidc' and {', '.join(missing)} is not set; set all of them")
+        raise DeclarationError(
+            f"sign-in is 'oidc' and needs {', '.join(missing)} in the environment; set them"
+        )
     return Oidc.model_validate({field: environment[name] for field, name in OIDC_NAMES.items()})
 
 

@@ -22,6 +22,8 @@ def prose(text: str, spans: Iterable[Range] = ()) -> Markup:
 
 def laid_out(text: str, spans: Iterable[Range] = ()) -> Markup:
     """The text with its code in fixed columns and its tables as tables; nothing is rewritten."""
+    if not text.strip():
+        return _blank(text)
     shown_text = text[:MOST_SHOWN]
     marked = merged(len(shown_text), spans)
     parts = [_block(shown_text, block, marked) for block in blocks(shown_text)]
@@ -35,6 +37,11 @@ def laid_out(text: str, spans: Iterable[Range] = ()) -> Markup:
     return Markup("").join(parts)
 
 
+def _blank(text: str) -> Markup:
+    words = f"(only blanks: {len(text):,})" if text else "(empty)"
+    return Markup('<div class="vd-txt vd-none">{}</div>').format(words)
+
+
 def _block(text: str, block: Block, spans: Sequence[Range]) -> Markup:
     if isinstance(block, Table):
         return _table(text, block, spans)
@@ -42,16 +49,12 @@ def _block(text: str, block: Block, spans: Sequence[Range]) -> Markup:
     if isinstance(block, Code):
         code = Markup('<div class="vd-code" dir="ltr" tabindex="0">{}</div>')
         return code.format(untrusted(piece, within(spans, block.start, block.end)))
+    if len(piece) == len(text):
+        return prose(text, spans)
     # the line ends beside a block are drawn by the block's own edge
-    stripped = piece.strip("\r\n") if len(piece) < len(text) else piece
+    stripped = piece.strip("\r\n")
     start = block.start + piece.index(stripped)
-    if not stripped:
-        return Markup("") if len(piece) < len(text) or text else _empty()
-    return prose(stripped, within(spans, start, start + len(stripped)))
-
-
-def _empty() -> Markup:
-    return Markup('<div class="vd-txt vd-none">(empty text)</div>')
+    return prose(stripped, within(spans, start, start + len(stripped))) if stripped else Markup("")
 
 
 def _table(text: str, table: Table, spans: Sequence[Range]) -> Markup:

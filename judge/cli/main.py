@@ -46,6 +46,7 @@ COMMANDS: Final[dict[str, Entry]] = {
     "decisions": Entry("judge.cli.decisions", "List, show and suspend signed decisions."),
     "audit": Entry("judge.cli.audit", "Verify that no record was changed."),
     "grade": Entry("judge.cli.grade", "Grade outputs with an admitted judge."),
+    "ui": Entry("judge.cli.ui", "Start the rating app or the review app."),
     "db": Entry("judge.cli.db", "Upgrade, check, back up and restore the evidence store."),
 }
 
