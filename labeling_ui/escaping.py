@@ -28,6 +28,7 @@ def untrusted(text: str, spans: Iterable[Range] = ()) -> Markup:
     Control and invisible characters become chips such as U+202E; spans are marked. The result belongs
     into an element that keeps white space; `prose` gives one.
     """
+    text = str(text)  # a text that claims to be Markup is a text
     parts: list[Markup] = []
     for start, end, marked in _stretches(len(text), spans):
         piece = _escaped(text[start:end])
