@@ -7,14 +7,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 import streamlit as st
 
-from calibration.labeling.records import EARLIEST_MS, IDLE_MINUTES, Feedback, TaskKey
+from calibration.labeling.records import EARLIEST_MS, IDLE_MINUTES, Feedback, Task
 from labeling_ui.rating.flow import START, Half
 
 _KEY: Final = "desk"
+
+
+class Looking(NamedTuple):
+    """Which of one's own answers is looked at."""
+
+    session: str
+    assignment: str
+    criterion: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +35,12 @@ class Desk:
     """What was said of it so far."""
     shown_at: datetime | None = None
     """When the page with the task was sent."""
-    looking: TaskKey | None = None
+    looking: Looking | None = None
     """An earlier answer that is looked at instead of the current task."""
     setting_aside: bool = False
     """True while the page asks whether the item is broken."""
-    feedback: Feedback | None = None
-    """What the rubric says of the practice case that was just answered."""
+    practised: tuple[Task, Feedback] | None = None
+    """The practice case that was just answered, and what the rubric says of it."""
     said: str = ""
     """One sentence for the person: a refusal, or what became of a press."""
 
@@ -65,3 +73,9 @@ def too_early(shown_at: datetime | None, now: datetime) -> bool:
 def idle(shown_at: datetime, now: datetime) -> bool:
     """True where so much time has passed that it says nothing of the person's speed."""
     return now - shown_at > timedelta(minutes=IDLE_MINUTES)
+
+
+def as_sentence(error: Exception) -> str:
+    """What an error says, as a sentence of its own."""
+    said = str(error).rstrip(".")
+    return f"{said[:1].upper()}{said[1:]}."

@@ -51,11 +51,13 @@ class Bar:
     remark: str = ""
     widths: Sequence[int] = ()
     """Relative widths of one row; () makes rows of equal ones."""
+    tools: Sequence[Button] = ()
+    """Small buttons under the large ones."""
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The keys that a press of which does something now."""
-        return tuple(each.key for each in self.buttons if each.key and each.enabled)
+        return tuple(each.key for each in (*self.buttons, *self.tools) if each.key and each.enabled)
 
 
 def words_only(label: str) -> str:
@@ -76,8 +78,11 @@ def draw(bar: Bar) -> None:
             columns = st.columns(bar.widths or len(row), gap="small", vertical_alignment="center")
             for column, button in zip(columns, row, strict=False):
                 _button(column, button, bar.token)
-        if bar.hints or bar.remark:
-            show(key_hints(bar.hints, remark=bar.remark))
+        with st.container(key="vd_tools", horizontal=True, gap="small", vertical_alignment="center"):
+            for button in bar.tools:
+                _button(st, button, bar.token, width="content")
+            if bar.hints or bar.remark:
+                show(key_hints(bar.hints, remark=bar.remark))
     st.session_state.pop(_ACTED, None)
 
 
@@ -89,14 +94,16 @@ def _rows(bar: Bar) -> list[Sequence[Button]]:
     return [bar.buttons[at : at + wide] for at in range(0, len(bar.buttons), max(wide, 1))]
 
 
-def _button(column: Any, button: Button, token: str) -> None:
+def _button(
+    column: Any, button: Button, token: str, *, width: Literal["stretch", "content"] = "stretch"
+) -> None:
     kind: Literal["secondary", "tertiary"] = "tertiary" if button.quiet else "secondary"
     pressed = column.button(
         words_only(button.label),
         key=button.widget_key(token),
         icon=button.icon,
         type=kind,
-        width="stretch",
+        width=width,
         shortcut=button.key,
         disabled=not button.enabled,
         on_click=_acting,

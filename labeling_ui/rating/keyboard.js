@@ -9,7 +9,7 @@ const editable = (event) => {
   const target = event.composedPath?.()[0] ?? event.target;
   return Boolean(target?.closest?.("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable=true]"));
 };
-const noteField = () => state.note && document.querySelector(`.st-key-${CSS.escape(state.note)} textarea`);
+const noteField = () => state.note && document.querySelector(`.st-key-${CSS.escape(state.note)} :is(textarea, input)`);
 const dock = () => document.querySelector("[data-testid=stBottom]");
 const helpCard = () => document.querySelector("#vd-help");
 const stop = (event) => { event.preventDefault(); event.stopImmediatePropagation(); };
@@ -158,7 +158,7 @@ function quote() {
   const words = plain(range).trim();
   if (!words) return;
   const value = `${field.value}${field.value ? " " : ""}\u201c${words}\u201d`;
-  Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(field, value);
+  Object.getOwnPropertyDescriptor(field.constructor.prototype, "value").set.call(field, value);
   field.dispatchEvent(new Event("input", { bubbles: true }));
   field.dispatchEvent(new FocusEvent("focusout", { bubbles: true })); // what is typed is sent when it is left
   field.scrollTop = field.scrollHeight;

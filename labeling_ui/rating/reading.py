@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 from markupsafe import Markup
 
-from calibration.labeling.records import GivenAnswer, Progress, Span, Task, TaskKind
+from calibration.labeling.records import GivenAnswer, Progress, Revealed, Span, Task, TaskKind
 from labeling_ui.components import (
     Range,
     criterion_panel,
@@ -22,15 +22,18 @@ from labeling_ui.components import (
     untrusted,
 )
 from labeling_ui.rating.choices import REASONS, Choice, answers, words
+from labeling_ui.rating.flow import Step
 from rubrics.criterion import EvidenceSource
 
 COLUMNS: Final = (62, 38)
+ASKS: Final = {
+    Step.ANSWER: "",
+    Step.REASON: "Why can it not be decided?",
+    Step.MODE: "In which way does it fail?",
+}
+"""What a bar asks where the card does not."""
+HINTS: Final = (("E", "fold evidence"), ("H", "help"))
 LONGEST_NOTE: Final = 4_000
-
-
-def note_key(task: Task) -> str:
-    """The widget key of the note: bound to the task, so that words never move to another one."""
-    return f"note-{task.key}"
 
 
 def item(task: Task, spans: Iterable[Span] = ()) -> None:
@@ -65,11 +68,27 @@ def legend(task: Task, choices: Sequence[Choice]) -> None:
     show(Markup('<section class="vd-legend" aria-label="Ways to fail">{}</section>').format(rows))
 
 
-def note(task: Task, *, label: str = "Note, optional", hint: str = "Which words decided it?") -> None:
+def note_key(task: Task) -> str:
+    """The widget key of the note: bound to the task, so that words never move to another one."""
+    return f"note-{task.key}"
+
+
+def reason_key(task: Task) -> str:
+    """The widget key of an adjudicator's reason."""
+    return f"reason-{task.key}"
+
+
+def note(task: Task) -> None:
     """Show the field for a note. What is typed is sent with the next press, not before."""
-    key = note_key(task)
-    if task.given and key not in st.session_state:
-        st.session_state[key] = task.given.note
+    _field(note_key(task), "Note, optional", "Which words decided it?")
+
+
+def reason(task: Task) -> None:
+    """Show the field for the reason of a resolution."""
+    _field(reason_key(task), "Reason, required", "What decided it?")
+
+
+def _field(key: str, label: str, hint: str) -> None:
     keys = keycap("N", "write") + keycap("M", "quote") + keycap("Esc", "leave")
     show(Markup('<div class="vd-note"><span>{}</span><span>{}</span></div>').format(untrusted(label), keys))
     st.text_area(
@@ -88,8 +107,14 @@ def noted(task: Task) -> str:
     return str(st.session_state.get(note_key(task)) or "").strip()
 
 
+def judged_first(task: Task) -> list[tuple[str, str]]:
+    """Key and text of each field, what is judged before what it is judged by."""
+    fields = sorted(task.fields, key=lambda field: field.source is not EvidenceSource.CANDIDATE)
+    return [(field.key, field.text) for field in fields]
+
+
 def progress(made: Progress, task: Task, handle: str) -> None:
-    """Show how far the batch is; the whole is only a number, for a bar of ten thousand looks empty for days."""
+    """Show how far the batch is; the whole is a number only: a bar of ten thousand looks empty for days."""
     if task.kind is TaskKind.PRACTICE:
         line = progress_line(label="Practice", done=task.position, of=task.of, right=handle)
     else:
@@ -102,16 +127,22 @@ def progress(made: Progress, task: Task, handle: str) -> None:
     show(line)
 
 
-def said_in_words(task: Task, given: GivenAnswer) -> str:
+def mark(value: str) -> str:
+    """The mark that stands for an answer beside its word."""
+    return value if value in {"pass", "fail", "unknown"} else "tie"
+
+
+def in_words(task: Task, given: GivenAnswer | Revealed) -> str:
     """The answer as its button said it, with the reason or the way to fail."""
     labels = {choice.value: choice.label for choice in answers(task.criterion)}
-    reasons = {choice.value: choice.label for choice in REASONS}
-    parts = [labels.get(given.value, given.value)]
-    if given.reason:
-        parts.append(reasons.get(given.reason, given.reason))
-    if given.failure_mode:
-        parts.append(words(given.failure_mode))
-    return ": ".join([parts[0], *(part[:1].lower() + part[1:] for part in parts[1:])])
+    reasons = {choice.value: choice.label.lower() for choice in REASONS}
+    said = labels.get(given.value, given.value)
+    more = [
+        reasons.get(given.reason or "", given.reason or ""),
+        words(given.failure_mode or "").lower(),
+    ]
+    detail = ", ".join(part for part in more if part)
+    return f"{said}: {detail}" if detail else said
 
 
 def given_answer(task: Task, given: GivenAnswer) -> None:
@@ -124,7 +155,7 @@ def given_answer(task: Task, given: GivenAnswer) -> None:
     show(
         body.format(
             eyebrow("Your answer"),
-            untrusted(said_in_words(task, given)),
+            untrusted(in_words(task, given)),
             Markup('<p class="vd-when">{}</p>').format(untrusted(when + revised + taken_back)),
             noted_down,
         )

@@ -1,0 +1,99 @@
+"""Who sits here, what they may do, and the store: asked anew on every run and in every callback."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+import streamlit as st
+
+from calibration.labeling.people import Role, require, roles, sign_in
+from calibration.labeling.records import Person
+from calibration.store.blind import open_rating_store
+from calibration.store.database import Store
+from labeling_ui.settings import AppName, Settings, SignIn, current
+from rubrics.errors import RaterRefused
+
+_PERSON: Final = "person"
+SIGN_IN_FIRST: Final = "sign in first: reload the page"
+
+
+def settings() -> Settings:
+    """How this process was started."""
+    return current(AppName.RATE)
+
+
+def store() -> Store:
+    """The rating app's own store: it can read no judge's table."""
+    return _store(settings().db)
+
+
+@st.cache_resource(show_spinner=False, on_release=Store.close)
+def _store(db: str | None) -> Store:
+    return open_rating_store(db)
+
+
+def clock() -> datetime:
+    """Now, by the clock of the server."""
+    return datetime.now(UTC)
+
+
+def person() -> Person | None:
+    """Who sits here; None where nobody has said or proved it yet.
+
+    A local name is kept in this tab only, never in the address, where anybody could write another one.
+    """
+    known = st.session_state.get(_PERSON)
+    if isinstance(known, Person):
+        return known
+    found = _arriving(settings())
+    if found is not None:
+        st.session_state[_PERSON] = found
+    return found
+
+
+def _arriving(how: Settings) -> Person | None:
+    if how.sign_in is SignIn.LOCAL:
+        return sign_in(store=store(), handle=how.name, now=clock()) if how.name else None
+    user = st.user.to_dict()
+    if how.sign_in is SignIn.PROXY:
+        email = user.get("email")
+        if not isinstance(email, str) or not email:
+            return None
+        return sign_in(store=store(), handle=email, auth="proxy", subject=email, now=clock())
+    if not user.get("is_logged_in"):
+        return None
+    subject = f"{user.get('iss', '')} {user.get('sub', '')}"
+    name = str(user.get("email") or user.get("name") or user.get("sub"))
+    display = str(user.get("name") or name)
+    return sign_in(store=store(), handle=name, auth="oidc", subject=subject, display=display, now=clock())
+
+
+def enter(handle: str) -> None:
+    """Sign in by a name, where the settings allow that.
+
+    Raises:
+        RaterRefused: the name belongs to someone who signs in another way, or names are not taken here.
+        DeclarationError: no name.
+    """
+    if settings().sign_in is not SignIn.LOCAL:
+        raise RaterRefused("a name alone is not taken here: sign in as the page says")
+    st.session_state[_PERSON] = sign_in(store=store(), handle=handle.strip(), now=clock())
+
+
+def may(who: Person, role: Role) -> bool:
+    """Whether the person holds the role now."""
+    return role in roles(store=store(), person=who)
+
+
+def signed_in(role: Role) -> Person:
+    """The person, who holds the role.
+
+    Raises:
+        RaterRefused: nobody is signed in, or they do not hold the role; the latter is audited.
+    """
+    who = person()
+    if who is None:
+        raise RaterRefused(SIGN_IN_FIRST)
+    require(store=store(), person=who, role=role, now=clock())
+    return who

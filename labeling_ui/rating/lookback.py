@@ -1,0 +1,140 @@
+"""Earlier answers of one's own: looked at, taken back, changed. Nothing of them is ever overwritten."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+from markupsafe import Markup
+
+from calibration.labeling import looking, rating
+from calibration.labeling.records import Past, Person, Task
+from labeling_ui.components import keycap, show, untrusted
+from labeling_ui.rating import here, interludes, reading
+from labeling_ui.rating.desk import Desk, Looking, as_sentence, keep, load
+from labeling_ui.rating.dock import Bar, Button, draw
+from labeling_ui.rating.keyboard import Screen, listen
+from rubrics.errors import JudgeCalibrationError
+
+_FAR: Final = 50
+"""How many answers back the arrow goes; older ones stand under My history."""
+
+
+def answers_before(me: Person, session: str, *, limit: int = _FAR) -> list[Past]:
+    """The answers that stand, newest first."""
+    past = looking.history(
+        store=here.store(), rater=me.handle, session=session, limit=limit, now=here.clock()
+    )
+    return [each for each in past if not each.given.retracted]
+
+
+def place_of(past: Past) -> Looking:
+    """Where a line of the history leads."""
+    return Looking(past.session, past.assignment, past.criterion)
+
+
+def step_back(me: Person, session: str, at: Looking | None) -> None:
+    """Look at the answer before the one that is looked at, or at the newest one."""
+    places = [place_of(each) for each in answers_before(me, session)]
+    following = places.index(at) + 1 if at in places else 0
+    if following < len(places):
+        keep(Desk(token="", looking=places[following]))
+
+
+def retract_last(me: Person, session: str) -> None:
+    """Take the newest answer back; its item is next again."""
+    standing = answers_before(me, session)
+    if not standing:
+        keep(Desk(token="", said="There is no answer to take back."))
+        return
+    _retract(me, place_of(standing[0]), "")
+
+
+def _retract(me: Person, at: Looking, why: str, *, stay: bool = False) -> None:
+    try:
+        rating.retract(
+            store=here.store(),
+            rater=me.handle,
+            assignment=at.assignment,
+            criterion=at.criterion,
+            why=why,
+            now=here.clock(),
+        )
+    except JudgeCalibrationError as error:
+        keep(Desk(token="", said=as_sentence(error), looking=at if stay else None))
+        return
+    keep(Desk(token=""))
+
+
+def page(me: Person, at: Looking) -> None:
+    """Show an earlier answer as it was given, and the way to change it."""
+    try:
+        task = rating.task_at(
+            store=here.store(),
+            rater=me.handle,
+            assignment=at.assignment,
+            criterion=at.criterion,
+            now=here.clock(),
+        )
+    except JudgeCalibrationError as error:
+        keep(Desk(token="", said=as_sentence(error)))
+        st.rerun()
+    interludes.sentence(load().said)
+    changeable = _card(me, task, at)
+    token = f"look-{task.key}"
+    bar = Bar(
+        token=token,
+        buttons=(
+            Button(
+                "change", "Change this answer", "X", change, (me, at, task), quiet=False, enabled=changeable
+            ),
+            Button("before", "The one before", "Left", step_back, (me, at.session, at), quiet=True),
+            Button("now", "Back to the current item", "Right", back, (), quiet=True),
+        ),
+        widths=(3, 3, 3),
+    )
+    draw(bar)
+    say = (
+        f"Your answer to item {task.position} of {task.of}, criterion {task.criterion_no} of {task.criteria}"
+    )
+    listen(Screen(token=token, item=token, say=say, keys=bar.keys, note=f"why-{task.key}"))
+
+
+def _card(me: Person, task: Task, at: Looking) -> bool:
+    """Show the item and the answer beside it; whether the answer may still be changed."""
+    line = next((each for each in answers_before(me, at.session) if place_of(each) == at), None)
+    left, right = st.columns(reading.COLUMNS, gap="large")
+    with left:
+        reading.item(task, task.given.spans if task.given else ())
+    with right, st.container(key="vd_card"):
+        if task.given is not None:
+            reading.given_answer(task, task.given)
+        reading.card(task)
+        if line is None or not line.changeable:
+            return False
+        _why_field(task)
+    return True
+
+
+def _why_field(task: Task) -> None:
+    label = "Why it changes; an answer of an earlier day needs it"
+    keys = keycap("N", "write") + keycap("Esc", "leave")
+    show(Markup('<div class="vd-note"><span>{}</span><span>{}</span></div>').format(untrusted(label), keys))
+    st.text_area(
+        label,
+        key=f"why-{task.key}",
+        height=68,
+        max_chars=reading.LONGEST_NOTE,
+        label_visibility="collapsed",
+        on_change="ignore",
+    )
+
+
+def change(me: Person, at: Looking, task: Task) -> None:
+    """Take the answer back, so that its item is next; the answer and that it was taken back both stay."""
+    _retract(me, at, str(st.session_state.get(f"why-{task.key}") or ""), stay=True)
+
+
+def back() -> None:
+    """Leave the earlier answer."""
+    keep(Desk(token=""))

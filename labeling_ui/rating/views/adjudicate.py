@@ -1,0 +1,5 @@
+"""The page of labeling_ui.rating.adjudicate, as a file that Streamlit runs."""
+
+from labeling_ui.rating.adjudicate import page
+
+page()

@@ -1,0 +1,5 @@
+"""The page of labeling_ui.rating.history, as a file that Streamlit runs."""
+
+from labeling_ui.rating.history import page
+
+page()

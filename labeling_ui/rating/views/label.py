@@ -1,0 +1,5 @@
+"""The page of labeling_ui.rating.label, as a file that Streamlit runs."""
+
+from labeling_ui.rating.label import page
+
+page()

@@ -1,0 +1,5 @@
+"""The page of labeling_ui.rating.sign_in, as a file that Streamlit runs."""
+
+from labeling_ui.rating.sign_in import page
+
+page()
