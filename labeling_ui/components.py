@@ -7,6 +7,8 @@ draws its words itself (an option of a list, a cell of a grid) goes through `pla
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 from markupsafe import Markup
 
@@ -49,9 +51,10 @@ def show(*parts: Markup) -> None:
     st.html(str(Markup("").join(parts)))
 
 
-def page_style() -> None:
-    """Put the style sheet on the page; every page calls it first."""
-    st.html(f"<style>{style_sheet()}</style>")
+def page_style(*more: Path) -> None:
+    """Put the style sheet on the page, and an app's own after it; every page calls it first."""
+    sheets = [style_sheet(), *(sheet.read_text(encoding="utf-8") for sheet in more)]
+    st.html(f"<style>{''.join(sheets)}</style>")
 
 
 def apologise() -> None:
