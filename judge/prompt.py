@@ -7,7 +7,7 @@ cached over all items; marks and texts stand in the user message, shared evidenc
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from judge.calls import Message
@@ -15,7 +15,7 @@ from judge.fence import REPLY_MARK_LENGTH, Block, Fenced, fence, mark
 from judge.parsing import REASON, VERDICT, AnswerForm, Reading
 from judge.question import Material, Question
 from judge.spec import Labels, ModelJudge, ReasonPlace
-from judge.templates import filled
+from judge.templates import filled, pieces
 from rubrics.answer import Answer, answered, no_answer
 from rubrics.criterion import ALL_OUTPUTS, Criterion, EvidenceSource, Example
 from rubrics.errors import DeclarationError
@@ -33,16 +33,13 @@ class Marks:
     call: str
     """Around the outputs: this call's own."""
     reply: str
-    """Written by the model before its verdict, where the reading is `marked`."""
+    """Written by the model before its verdict, where the reading is `marked`; else it may be ""."""
 
 
-def marks(secret: bytes, *call: str | int) -> Marks:
+def marks(secret: bytes, *call: str | int, with_reply: bool = True) -> Marks:
     """The marks of the call that the parts name (item, criterion, order, repeat, ...)."""
-    return Marks(
-        mark(secret, "run"),
-        mark(secret, "call", *call),
-        mark(secret, "reply", *call, length=REPLY_MARK_LENGTH),
-    )
+    reply = mark(secret, "reply", *call, length=REPLY_MARK_LENGTH) if with_reply else ""
+    return Marks(mark(secret, "run"), mark(secret, "call", *call), reply)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +52,30 @@ class Prompt:
     """JSON schema of the reply, where the reading is structured."""
 
 
-def build(
-    judge: ModelJudge, question: Question, texts: Material, *, order: Order, call_marks: Marks
-) -> Prompt:
-    """The messages that ask the question in this order, with the form of the reply.
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the calls of one judge, criterion and order have in common: everything but the item's texts."""
+
+    form: AnswerForm
+    """Of the reply, without the mark of a call."""
+    marked: bool
+    system: str
+    user: tuple[tuple[str, str], ...]
+    """The user message cut at what differs between items: a text, and the name of what follows it."""
+    order: Order
+    schema: Mapping[str, Any] | None
+
+
+def frame(judge: ModelJudge, criterion: Criterion, order: Order) -> Frame:
+    """The part of a prompt that does not depend on the item.
 
     Raises DeclarationError where the judge's prompt has no template for the criterion's scale.
     """
-    criterion = question.criterion
     options = tuple(_options(judge, criterion, order))
-    reply = call_marks.reply if judge.reading is Reading.MARKED else None
     form = AnswerForm(
-        judge.reading,
+        Reading.STRUCTURED,
         tuple((option.word, option.answer) for option in options),
         with_reason=judge.reason is not ReasonPlace.NONE,
-        mark=reply,
     )
     values = {
         "title": criterion.title,
@@ -77,15 +83,35 @@ def build(
         "options": "\n".join(f'- "{option.word}": {option.meaning}' for option in options),
         "examples": _examples(criterion, options),
         "answer": _answer_rule(judge),
-        "material": fence(tuple(_blocks(texts, order, call_marks)), end_mark=call_marks.call),
-        "answer_now": _answer_now(reply),
     }
     template = judge.prompt.for_scale(criterion.scale.kind)
-    messages = (
-        Message("system", filled(template.system, values)),
-        Message("user", filled(template.user, values)),
-    )
-    return Prompt(messages, form, _schema(judge, form) if judge.reading is Reading.STRUCTURED else None)
+    marked = judge.reading is Reading.MARKED
+    schema = None if marked else _schema(judge, form)
+    return Frame(form, marked, filled(template.system, values), pieces(template.user, values), order, schema)
+
+
+def fill(around: Frame, texts: Material, call_marks: Marks) -> Prompt:
+    """The messages of one call: the frame with the item's texts in it."""
+    reply = call_marks.reply if around.marked else None
+    form = around.form if reply is None else replace(around.form, reading=Reading.MARKED, mark=reply)
+    values = {
+        "material": fence(tuple(_blocks(texts, around.order, call_marks)), end_mark=call_marks.call),
+        "answer_now": _answer_now(reply),
+        "": "",
+    }
+    user = "".join(text + values[name] for text, name in around.user)
+    messages = (Message("system", around.system), Message("user", user))
+    return Prompt(messages, form, around.schema)
+
+
+def build(
+    judge: ModelJudge, question: Question, texts: Material, *, order: Order, call_marks: Marks
+) -> Prompt:
+    """The messages that ask the question in this order, with the form of the reply.
+
+    Raises DeclarationError where the judge's prompt has no template for the criterion's scale.
+    """
+    return fill(frame(judge, question.criterion, order), texts, call_marks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +205,7 @@ def _blocks(texts: Material, order: Order, call_marks: Marks) -> Iterator[Fenced
     """Evidence that items may share first, then the input, then the outputs in the order shown."""
     inputs = [piece for piece in texts.pieces if piece.field.key == "input"]
     outputs = [piece for piece in texts.pieces if piece.field.key in ALL_OUTPUTS]
-    evidence = [piece for piece in texts.pieces if piece not in inputs and piece not in outputs]
+    evidence = [piece for piece in texts.pieces if piece.field.key not in {"input", *ALL_OUTPUTS}]
     for piece in (*evidence, *inputs):
         kind = _KINDS[piece.field.source]
         own = call_marks.call if kind is Block.CANDIDATE else call_marks.run

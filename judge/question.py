@@ -83,10 +83,15 @@ class Settled:
     rationale: str
 
 
-def material(judge: ModelJudge, question: Question) -> Material:
-    """The texts that the judge is shown: the fields that its spec names and the item has, outputs always."""
+def material(
+    judge: ModelJudge, question: Question, *, fields: tuple[EvidenceField, ...] | None = None
+) -> Material:
+    """The texts that the judge is shown: the fields that its spec names and the item has, outputs always.
+
+    `fields` are the rubric's, for a caller that asks about many items and has read them once.
+    """
     pieces = []
-    for field in question.rubric.fields:
+    for field in question.rubric.fields if fields is None else fields:
         text = question.item.text(field.key)
         wanted = judge.show is None or field.key in judge.show
         if field.key in ALL_OUTPUTS or (wanted and not is_blank(text)):

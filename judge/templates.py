@@ -72,6 +72,25 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda found: values[found[1]], text)
 
 
+def pieces(text: str, values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The text cut at the placeholders that have no value yet: what stands before each, and its name.
+
+    The last piece has no name. The others are filled as `filled` does it, so that nothing that was filled in
+    is ever taken for a placeholder.
+    """
+    found: list[tuple[str, str]] = []
+    before = ""
+    words = _PLACEHOLDER.split(text)
+    for literal, name in zip(words[::2], [*words[1::2], ""], strict=True):
+        before += literal
+        if name in values:
+            before += values[name]
+        else:
+            found.append((before, name))
+            before = ""
+    return tuple(found)
+
+
 def _misfits(template: Template) -> Iterator[Misfit]:
     for part, allowed in (("system", _SYSTEM), ("user", _USER)):
         found = set(_PLACEHOLDER.findall(getattr(template, part)))

@@ -8,6 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
 
 def canonical_json(value: Any) -> str:
     """The one text form of a record: keys sorted, no spaces, no NaN, text as it is (not escaped).
@@ -16,7 +18,7 @@ def canonical_json(value: Any) -> str:
     """
     if isinstance(value, BaseModel):
         value = value.model_dump(mode="json", by_alias=True)
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def digest(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -114,6 +114,16 @@ class VerdictEntry:
     latency_ms: int | None = None
     call_key: str | None = None
     decided_at: datetime | None = None
+    item: ItemRef | None = None
+    """The item as it was read when it was judged; None has it looked up by its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRuns:
+    """Runs and their rubrics that were read before; kept by whoever adds verdicts in many small groups."""
+
+    runs: dict[str, StoredRun] = field(default_factory=dict)
+    spaces: dict[str, dict[str, AnswerSpace]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +150,7 @@ def add_verdicts(
     at: datetime,
     import_key: str | None = None,
     strict: bool = True,
+    known: KnownRuns | None = None,
 ) -> Added:
     """What became of the verdicts: added, already there, or there with another answer.
 
@@ -149,13 +160,14 @@ def add_verdicts(
         at: when.
         import_key: from items.record_import().
         strict: raise at the first difference instead of listing it in `different`.
+        known: what earlier calls have read of the runs, filled further by this one.
 
     Raises:
         DifferentRecord: the run's verdict on this item and presentation is recorded and says something else.
         RecordError: no such run or item.
         DeclarationError: no such criterion, or no such answer on its scale.
     """
-    runs = _Runs(session)
+    runs = _Runs(session, known or KnownRuns())
     common = {"import_key": import_key, "recorded_at": in_utc(at)}
 
     def rows_of(batch: Sequence[VerdictEntry]) -> list[dict[str, Any]]:
@@ -238,10 +250,9 @@ _READ = (
 class _Runs:
     """What add_verdicts needs of the runs that it meets, each read once."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, known: KnownRuns) -> None:
         self._session = session
-        self._runs: dict[str, StoredRun] = {}
-        self._spaces: dict[str, dict[str, AnswerSpace]] = {}
+        self._runs, self._spaces = known.runs, known.spaces
         self._indexes: dict[str, ItemIndex] = {}
 
     def scale(self, entry: VerdictEntry) -> str:
@@ -253,6 +264,8 @@ class _Runs:
 
     def refs(self, batch: Sequence[VerdictEntry]) -> list[ItemRef]:
         """The items of the verdicts, in their order."""
+        if all(each.item is not None for each in batch):
+            return [each.item for each in batch if each.item is not None]
         by_dataset: dict[str, list[str]] = {}
         for each in batch:
             by_dataset.setdefault(self._run(each.run_key).dataset, []).append(each.item_id)

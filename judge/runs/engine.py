@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 
 from calibration.store.calls import tally_calls, tally_verdicts
 from calibration.store.database import Store
+from calibration.store.items import ItemRef
 from judge.calls import ModelCallError, ModelClient
 from judge.grading import JudgeVerdict, Prepared, conclude, conclude_failed
 from judge.runs.bench import BaselineBench, Bench, needs_items, seat
@@ -158,7 +159,7 @@ class Engine:
 
     async def _ask(self, unit: Unit, call: Prepared, aside: int | None) -> None:
         """The whole life of one call: intent, call, answer."""
-        entry = call_entry(self._run_key, unit, shown_digest=call.texts.digest, reserved_micros=aside)
+        entry = call_entry(self._run_key, unit, shown_digest=call.shown, reserved_micros=aside)
         made = False
         verdict: JudgeVerdict | None = None
         try:
@@ -168,7 +169,7 @@ class Engine:
                 if made:
                     verdict = await self._call(call)
             if verdict is not None:
-                await self._keep(verdict, call=call, call_key=entry.key)
+                await self._keep(verdict, unit=unit, call=call, call_key=entry.key)
         except Exception as error:  # noqa: BLE001  raised by `work`, once the other calls have landed
             self._crash = self._crash or error
         finally:
@@ -209,9 +210,16 @@ class Engine:
             )
 
     async def _keep(
-        self, verdict: JudgeVerdict, *, call: Prepared | None = None, call_key: str | None = None
+        self,
+        verdict: JudgeVerdict,
+        *,
+        unit: Unit | None = None,
+        call: Prepared | None = None,
+        call_key: str | None = None,
     ) -> None:
-        entry = answer_entry(self._run_key, verdict, call=call, call_key=call_key, at=self._options.now())
+        item = ItemRef(unit.item_key, unit.question.item.content_digest) if unit else None
+        at = self._options.now()
+        entry = answer_entry(self._run_key, verdict, call=call, call_key=call_key, at=at, item=item)
         await self._recorder.keep(entry)
         if verdict.reason is None or not verdict.reason.is_open:
             self._done += 1

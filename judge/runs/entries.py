@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 from calibration.store.calls import NO_ORDER, NOT_MADE, CallEntry, FaultEntry, Presentation
+from calibration.store.items import ItemRef
 from calibration.store.text import NAME_LIMIT
 from calibration.store.verdicts import VerdictEntry
-from judge.calls import Tokens
+from judge.calls import Attempt, Tokens
 from judge.grading import JudgeVerdict, Prepared
 from judge.runs.plan import Unit
 from rubrics.order import Order
@@ -51,6 +51,7 @@ def answer_entry(
     call_key: str | None,
     at: datetime,
     call: Prepared | None = None,
+    item: ItemRef | None = None,
 ) -> VerdictEntry | FaultEntry:
     """The verdict to store; a fault where the unit is still open, so that it is asked again."""
     if verdict.reason is not None and verdict.reason.is_open and call_key is not None:
@@ -59,7 +60,7 @@ def answer_entry(
             reason=verdict.reason,
             detail=verdict.detail or verdict.reason.value,
             sentence=verdict.rationale,
-            attempts=[asdict(attempt) for attempt in verdict.attempts],
+            attempts=[_attempt(attempt) for attempt in verdict.attempts],
             cost_micros=_fits(verdict.cost_micros, _LARGEST_COST),
         )
     return VerdictEntry(
@@ -81,6 +82,7 @@ def answer_entry(
         latency_ms=_fits(verdict.latency_ms, _LARGEST) if verdict.called else None,
         call_key=call_key,
         decided_at=at,
+        item=item,
     )
 
 
@@ -96,12 +98,32 @@ def _fields(verdict: JudgeVerdict, call: Prepared | None) -> Mapping[str, Any] |
         found |= {
             "shown": verdict.evidence,
             "mark": call.prompt.form.mark,
-            "tokens": _known({key: _fits(n, _LARGEST) for key, n in asdict(verdict.tokens).items()}),
+            "tokens": _tokens(verdict.tokens),
             "cost_source": verdict.cost_source.value,
-            "attempts": [_known(asdict(attempt)) for attempt in verdict.attempts],
+            "attempts": [_known(_attempt(attempt)) for attempt in verdict.attempts],
             "fingerprint": (verdict.fingerprint or "")[:NAME_LIMIT],
         }
     return _known(found) or None
+
+
+# by name: dataclasses.asdict copies deeply, which costs as much as parsing the reply
+def _attempt(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "number": attempt.number,
+        "fault": attempt.fault,
+        "status": attempt.status,
+        "waited_ms": attempt.waited_ms,
+        "latency_ms": attempt.latency_ms,
+    }
+
+
+def _tokens(tokens: Tokens) -> dict[str, Any]:
+    counts = {
+        "uncached_input": tokens.uncached_input,
+        "cached_input": tokens.cached_input,
+        "output": tokens.output,
+    }
+    return _known({key: _fits(count, _LARGEST) for key, count in counts.items()})
 
 
 def _known(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from calibration.store.calls import (
     cancel_requested,
 )
 from calibration.store.database import Store
-from calibration.store.verdicts import VerdictEntry, add_verdicts
+from calibration.store.verdicts import KnownRuns, VerdictEntry, add_verdicts
 from rubrics.errors import StoreError
 
 PATIENCE_S = 20.0
@@ -76,6 +76,7 @@ class Recorder:
         self._run_key = run_key
         self._now = now
         self._backlog = backlog
+        self._known = KnownRuns()
         self._patience_s = patience_s
         self._thread = ThreadPoolExecutor(1, "voirdire-recorder")
         self._wake = asyncio.Event()
@@ -170,7 +171,7 @@ class Recorder:
         with self._store.write() as session:
             add_calls(session=session, calls=group.calls, at=at)
             # not strict: whatever was stored first for a unit stands
-            add_verdicts(session=session, verdicts=group.verdicts, at=at, strict=False)
+            add_verdicts(session=session, verdicts=group.verdicts, at=at, strict=False, known=self._known)
             add_faults(session=session, faults=group.faults, at=at)
             self.cancelled = cancel_requested(session=session, key=self._run_key)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -18,6 +19,9 @@ from judge.runs.plan import RunPlan
 from judge.runs.summary import Progress, RunSummary, StopKind, summarise
 from judge.spec import ModelJudge
 from rubrics.errors import DeclarationError, StoreError
+
+COLLECT_AFTER = 20_000
+"""New objects after which garbage is looked for during a run."""
 
 ClientFactory = Callable[[], ModelClient]
 
@@ -78,7 +82,7 @@ async def run_judge_async(
             store, plan, key, client=client, served_at=served_at, options=chosen, on_progress=on_progress
         )
         try:
-            with _interruptible(engine):
+            with _interruptible(engine), _fewer_collections():
                 await engine.work()
         except BaseException:
             with suppress(StoreError):  # the first error is the one to tell
@@ -146,6 +150,17 @@ def _state(summary: RunSummary) -> RunState:
         return RunState.FINISHED
     asked = summary.stopped is not None and summary.stopped.kind is StopKind.CANCELLED
     return RunState.CANCELLED if asked else RunState.PAUSED
+
+
+@contextmanager
+def _fewer_collections() -> Iterator[None]:
+    """Look for garbage in cycles less often: a run makes none, and looking took a tenth of its time."""
+    before = gc.get_threshold()
+    gc.set_threshold(max(before[0], COLLECT_AFTER), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 @contextmanager
