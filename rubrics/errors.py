@@ -7,6 +7,7 @@ JudgeCalibrationError
 ├── AdmissionError        grading was asked of a judge that may not grade
 │   ├── JudgeNotAdmitted  no live decision for this judge, rubric, criterion, population and role
 │   └── AdmissionExpired  there was one, and it has lapsed
+├── RaterRefused          a rater or adjudicator asked for what the session does not allow them
 ├── RecordError           a stored record is not there, or is not the one that the digest names
 │   └── DifferentRecord   a record with this id is there, with other content
 └── StoreError            the database cannot take or give a record: full, locked, unreachable, another schema
@@ -56,6 +57,10 @@ class JudgeNotAdmitted(AdmissionError):
 
 class AdmissionExpired(AdmissionError):
     """A decision covered the scope and its validity has ended."""
+
+
+class RaterRefused(JudgeCalibrationError):
+    """Someone's assignment, a closed session, a role or a stale hand-out: the person who rates reads this."""
 
 
 class RecordError(JudgeCalibrationError):

@@ -26,6 +26,7 @@ from calibration.store.inserting import Added, add_records
 from calibration.store.items import ItemIndex, ItemRef, ItemRow, Scope
 from calibration.store.payloads import Payload, payload, put_payloads
 from calibration.store.reading import stream_named
+from calibration.store.retractions import not_retracted
 from calibration.store.rubrics import answer_spaces, fitting_scale
 from calibration.store.text import name
 from rubrics.errors import DifferentRecord
@@ -208,7 +209,7 @@ def iter_labels(
         scope: which items.
         rubric_digest: of the rubric that was answered.
         criterion: one criterion, or None for all.
-        live: leave out labels that a later one corrects.
+        live: leave out labels that a later one corrects or that their rater took back.
     """
     table, item = table_of(AssessmentRow), table_of(ItemRow)
     query = scope.applied(
@@ -220,6 +221,7 @@ def iter_labels(
     if live:
         later = table.alias()
         query = query.where(~sa.exists().where(later.c.supersedes == table.c.digest))
+        query = query.where(not_retracted(table.c.digest))
     query = query.order_by(
         item.c.position, item.c.item_id, table.c.criterion, table.c.rater, table.c.repeat, table.c.revision
     )

@@ -13,7 +13,7 @@ from sqlmodel import Field, Session
 from calibration.labels import ReferenceLabel, ReferenceRule, UnresolvedReason
 from calibration.store.assessments import about_criterion, answer_checks
 from calibration.store.columns import Row, in_utc, one_of, row_digest, table_of, text_column, time_column
-from calibration.store.inserting import Added, add_records
+from calibration.store.inserting import Added, add_records, batches
 from calibration.store.items import ItemIndex, ItemRef, ItemRow, Scope
 from calibration.store.payloads import Payload, payload, put_payloads
 from calibration.store.reading import stream_named
@@ -208,6 +208,37 @@ def iter_adjudications(
     query = query.order_by(item.c.position, item.c.item_id, table.c.criterion, table.c.revision)
     for values in stream_named(session, query):
         yield StoredAdjudication(answer=values.pop("value"), **values)
+
+
+def adjudication_of(
+    *, session: Session, item_key: str, rubric_digest: str, criterion: str
+) -> StoredAdjudication | None:
+    """The live resolution of one item under a criterion; None where nobody adjudicated it."""
+    table, item = table_of(AdjudicationRow), table_of(ItemRow)
+    later = table.alias()
+    query = (
+        sa.select(item.c.item_id, *(table.c[each] for each in _ADJUDICATION))
+        .join_from(table, item)
+        .where(table.c.item_key == item_key, table.c.rubric_digest == rubric_digest)
+        .where(table.c.criterion == criterion, ~sa.exists().where(later.c.supersedes == table.c.digest))
+    )
+    row = session.connection().execute(query).mappings().first()
+    if row is None:
+        return None
+    values = dict(row)
+    return StoredAdjudication(answer=values.pop("value"), **values)
+
+
+def adjudicated_items(*, session: Session, rubric_digest: str, items: Sequence[str]) -> set[tuple[str, str]]:
+    """The (item key, criterion) among the items that are adjudicated, resolved or left unresolved."""
+    table = table_of(AdjudicationRow)
+    found: set[tuple[str, str]] = set()
+    for batch in batches(items):
+        query = sa.select(table.c.item_key, table.c.criterion).where(
+            table.c.rubric_digest == rubric_digest, table.c.item_key.in_(batch)
+        )
+        found |= {(row[0], row[1]) for row in session.connection().execute(query)}
+    return found
 
 
 def add_reference_labels(

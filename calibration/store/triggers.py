@@ -31,10 +31,37 @@ APPEND_ONLY = (
     "report",
     "look",
     "decision",
+    "assessment_context",
+    "retraction",
+    "rater_event",
+    "assignment_closure",
+    "adjudication_draw",
+    "person",
+    "role_grant",
 )
 """Tables whose rows are inserted and then never touched."""
 
 _RUN_HEADER = ("key", "judge_digest", "rubric_digest", "dataset", "set_digest", "origin", "plan", "units")
+_SESSION_HEADER = (
+    *("key", "name", "dataset", "set_digest", "rubric_digest", "plan", "opened_by", "opens_at"),
+    *("window_ends_at", "recorded_at"),
+)
+_SEAT_HEADER = ("key", "session_key", "rater", "kind", "seed", "recorded_at")
+_ASSIGNMENT_HEADER = (
+    *(
+        "key",
+        "session_key",
+        "item_key",
+        "rater",
+        "kind",
+        "criterion",
+        "repeat",
+        "slot",
+        "position",
+        "swapped",
+    ),
+    "recorded_at",
+)
 _TOMBSTONE = (
     "OLD.erased_at IS NULL AND NEW.erased_at IS NOT NULL AND NEW.digest = OLD.digest"
     " AND NEW.text IS NULL AND NEW.raw IS NULL"
@@ -76,9 +103,35 @@ def _refused(table: str) -> str:
 
 _ERASE_ONLY = "item_payload changes only by a logged erase: use voirdire to erase it"
 _HEADER_FIXED = "the header of a judge_run is fixed: only its state and its cancel request move"
+_MOVES = {
+    "labeling_session": (
+        *(_SESSION_HEADER, "voirdire_session_fixed"),
+        "the header of a labeling_session is fixed: only its state moves",
+    ),
+    "session_rater": (
+        *(_SEAT_HEADER, "voirdire_seat_fixed"),
+        "the header of a session_rater is fixed: only cursor and absence move",
+    ),
+    "assignment": (
+        *(_ASSIGNMENT_HEADER, "voirdire_assignment_fixed"),
+        "the header of an assignment is fixed: only its state and its lease move",
+    ),
+}
+"""Operational tables: the columns that stay, the function that sees to it, and what it says."""
 _OWN_ITEM = "an adjudicator may not be one of the raters of the item: ask someone else"
 
+
+def _fixed(columns: tuple[str, ...], sentence: str) -> str:
+    """The body of a function that lets every column move but these."""
+    same = " AND ".join(f"NEW.{column} IS NOT DISTINCT FROM OLD.{column}" for column in columns)
+    return (
+        f"BEGIN IF TG_OP = 'UPDATE' AND {same} THEN RETURN NEW; END IF;"
+        f" RAISE EXCEPTION '{sentence}' USING ERRCODE = '23000'; END"
+    )
+
+
 FUNCTIONS = {
+    **{function: _fixed(columns, sentence) for columns, function, sentence in _MOVES.values()},
     "voirdire_refuse": (
         "BEGIN RAISE EXCEPTION '% is append-only: record a new row that names the old one', TG_TABLE_NAME"
         " USING ERRCODE = '23000'; END"
@@ -87,11 +140,7 @@ FUNCTIONS = {
         f"BEGIN IF TG_OP = 'UPDATE' AND {_TOMBSTONE} THEN RETURN NEW; END IF;"
         f" RAISE EXCEPTION '{_ERASE_ONLY}' USING ERRCODE = '23000'; END"
     ),
-    "voirdire_header_fixed": (
-        "BEGIN IF TG_OP = 'UPDATE' AND "
-        + " AND ".join(f"NEW.{column} IS NOT DISTINCT FROM OLD.{column}" for column in _RUN_HEADER)
-        + f" THEN RETURN NEW; END IF; RAISE EXCEPTION '{_HEADER_FIXED}' USING ERRCODE = '23000'; END"
-    ),
+    "voirdire_header_fixed": _fixed(_RUN_HEADER, _HEADER_FIXED),
     "voirdire_own_item": (
         "BEGIN IF EXISTS (SELECT 1 FROM assessment a WHERE a.item_key = NEW.item_key"
         " AND a.criterion = NEW.criterion AND a.rater = NEW.adjudicator)"
@@ -135,6 +184,16 @@ DECLARED: tuple[Trigger, ...] = (
         _HEADER_FIXED,
         "voirdire_header_fixed",
         allowed=" AND ".join(f"NEW.{column} IS OLD.{column}" for column in _RUN_HEADER),
+    ),
+    *(
+        each
+        for table, (columns, function, sentence) in _MOVES.items()
+        for each in _guard(
+            table,
+            sentence,
+            function,
+            allowed=" AND ".join(f"NEW.{column} IS OLD.{column}" for column in columns),
+        )
     ),
     _own_item(),
 )

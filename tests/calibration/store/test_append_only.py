@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlmodel import Session
 
 from calibration.labels import ReferenceLabel, ReferenceRule
+from calibration.store.adjudication_draws import add_draw
 from calibration.store.assessments import add_labels
 from calibration.store.calls import CallEntry, FaultEntry, add_calls, add_faults
 from calibration.store.columns import Row
@@ -14,6 +15,8 @@ from calibration.store.database import Store
 from calibration.store.imports import record_import
 from calibration.store.items import item_key
 from calibration.store.judges import RunState, get_run, move_run, request_cancel
+from calibration.store.people import add_person, set_role
+from calibration.store.rater_records import ContextEntry, add_context, add_event, answers_of
 from calibration.store.references import (
     AdjudicationEntry,
     ReferenceEntry,
@@ -21,6 +24,16 @@ from calibration.store.references import (
     add_reference_labels,
 )
 from calibration.store.reports import add_look
+from calibration.store.retractions import add_retraction
+from calibration.store.sessions import (
+    AssignmentEntry,
+    SessionEntry,
+    add_assignments,
+    add_closures,
+    add_seats,
+    add_session,
+    assignments_of,
+)
 from calibration.store.sets import MemberEntry, add_set, freeze_set
 from calibration.store.triggers import APPEND_ONLY
 from calibration.store.verdicts import add_verdicts
@@ -77,7 +90,53 @@ def fill_every_table(session: Session) -> World:
     freeze_set(session=session, set_digest=drawn, actor="lead", at=NOW)
     sign(session, world)
     add_look(session=session, look=look(world))
+    fill_labeling_tables(session, world, drawn)
     return world
+
+
+def fill_labeling_tables(session: Session, world: World, set_digest: str) -> None:
+    """A session with one assignment, and a row of all that stands beside labels."""
+    entry = SessionEntry(
+        name="november",
+        dataset=DATASET,
+        set_digest=set_digest,
+        rubric_digest=world.rubric.digest,
+        plan={},
+        opened_by="lead",
+        opens_at=NOW,
+    )
+    labeling = add_session(session=session, entry=entry, at=NOW)
+    add_seats(session=session, seats=[(labeling.key, "ann", "rate", "7")], at=NOW)
+    place = AssignmentEntry(item_key(DATASET, "case-0"), "ann", "rate", 0, 1)
+    add_assignments(session=session, key=labeling.key, entries=[place], at=NOW)
+    assigned = next(assignments_of(session=session, key=labeling.key))
+    add_closures(session=session, closures=[(assigned, world.rubric.digest, "correct")], at=NOW)
+    said = answers_of(session=session, rubric_digest=world.rubric.digest, item_key=assigned.item_key)[0]
+    context = ContextEntry(
+        assessment_digest=said.digest,
+        assignment_key=assigned.key,
+        lease_no=1,
+        position=1,
+        swapped=False,
+        ui_version="1",
+        idle=False,
+    )
+    add_context(session=session, entry=context, at=NOW)
+    add_retraction(session=session, assessment_digest=said.digest, rater="ann", why="misread", at=NOW)
+    add_event(session=session, key=labeling.key, rater="ann", kind="break", at=NOW)
+    add_person(session=session, auth="local", subject="ann", handle="ann", display="Ann", at=NOW)
+    set_role(session=session, handle="ann", role="rater", given=True, actor="lead", at=NOW)
+    add_draw(
+        session=session,
+        session_key=labeling.key,
+        set_digest=set_digest,
+        judge_digest=world.judge_digest,
+        rubric_digest=world.rubric.digest,
+        criterion="correct",
+        content={"seed": 1, "cells": []},
+        actor="lead",
+        at=NOW,
+    )
 
 
 def rows(store: Store, table: str) -> list[tuple[object, ...]]:
@@ -133,6 +192,32 @@ def test_a_run_moves_its_state_and_keeps_its_header(store: Store) -> None:
         "DELETE FROM judge_run",
     ):
         with pytest.raises(RecordError, match="header of a judge_run is fixed"), store.write() as session:
+            session.connection().exec_driver_sql(statement)
+
+
+def test_the_headers_of_a_session_stay_while_its_state_moves(store: Store) -> None:
+    """State, cursor and lease move; who rates which item in which place does not, and no row goes."""
+    with store.write() as session:
+        fill_every_table(session)
+        for moves in (
+            "UPDATE assignment SET state = 'done', lease_no = lease_no + 1",
+            "UPDATE session_rater SET cursor = cursor + 1",
+            "UPDATE labeling_session SET state = 'closed'",
+        ):
+            session.connection().exec_driver_sql(moves)
+    for statement in (
+        "UPDATE assignment SET rater = 'ben'",
+        "UPDATE assignment SET position = position + 1",
+        "DELETE FROM assignment",
+        "UPDATE session_rater SET seed = '8'",
+        "DELETE FROM session_rater",
+        "UPDATE labeling_session SET plan = '{ }'",
+        "DELETE FROM labeling_session",
+    ):
+        with (
+            pytest.raises(RecordError, match=r"header of .* is fixed|still referenced"),
+            store.write() as session,
+        ):
             session.connection().exec_driver_sql(statement)
 
 

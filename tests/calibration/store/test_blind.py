@@ -10,7 +10,10 @@ import pytest
 
 import calibration.store
 
-SECRET = ("sets", "judges", "calls", "run_lock", "verdicts", "reports", "decisions", "erasing", "integrity")
+SECRET = (
+    *("sets", "judges", "calls", "run_lock", "verdicts", "reports", "decisions", "erasing", "integrity"),
+    "adjudication_draws",
+)
 OPEN = (
     "items",
     "references",
@@ -22,6 +25,11 @@ OPEN = (
     "database",
     "chain",
     "backup",
+    "people",
+    "sessions",
+    "retractions",
+    "rater_records",
+    "blind",
 )
 
 

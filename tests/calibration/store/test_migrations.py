@@ -48,6 +48,7 @@ ROWS = {
     ),
     "0004": (),
     "0005": (),
+    "0006": (),
 }
 """A row or two of each revision, in the words that the databases of that revision understand."""
 BROKEN = """

@@ -1,0 +1,158 @@
+"""The database session of the rating app: whatever it is asked for, no judge's table can be read.
+
+Three walls stand apart from each other: the import contract keeps the code away, SQLite asks an authorizer
+before each statement, and PostgreSQL runs every statement as a role that has no rights there.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from calibration.store.database import Store, clear_error, database_url, make_engine, place
+from calibration.store.schema import check_schema, open_store
+from rubrics.errors import StoreError
+
+READABLE: Final = (
+    *("rubric_version", "criterion", "item", "item_payload", "import_file", "audit_event", "assessment"),
+    *("adjudication", "retraction", "assessment_context", "rater_event", "labeling_session", "session_rater"),
+    *("assignment", "person", "role_grant", "alembic_version"),
+)
+"""The tables that raters' code may read: an allow-list, so that a new table is closed until it is opened."""
+ADDED_TO: Final = (
+    *("item_payload", "audit_event", "assessment", "adjudication", "retraction", "assessment_context"),
+    *("rater_event", "person"),
+)
+"""The tables to which raters' code adds rows."""
+MOVED: Final = ("session_rater", "assignment")
+"""The tables whose state it moves."""
+ROLE: Final = "voirdire_rater"
+"""The PostgreSQL role as which the rating app works."""
+
+_INTERNAL = re.compile(r"sqlite_(master|schema|temp_master|temp_schema|sequence)")
+
+
+def open_rating_store(where: str | Path | None = None, *, durable: bool = False) -> Store:
+    """The store for the rating app: it can read what raters may see and add what raters say, no more.
+
+    Args:
+        where: as for schema.open_store(); a SQLite file is made or upgraded first.
+        durable: as for schema.open_store().
+
+    Raises:
+        StoreError: it cannot be opened, or PostgreSQL has no role for raters and it may not be made.
+    """
+    url = database_url(where)
+    open_store(where, durable=durable).close()
+    if url.get_backend_name() == "sqlite":
+        store = Store(make_engine(url, durable=durable))
+        event.listen(store.engine, "connect", _authorize)
+        return store
+    _prepare_role(url)
+    store = Store(make_engine(url))
+    event.listen(store.engine, "connect", _take_role)
+    with store.read() as session:
+        findings = check_schema(session.connection())
+    if findings:  # pragma: no cover - open_store has just looked
+        store.close()
+        raise StoreError(f"{store.where} cannot be used: {'; '.join(findings[:3])}")
+    return store
+
+
+def role_statements() -> tuple[str, ...]:
+    """What an administrator of PostgreSQL runs once in the database, where voirdire may not do it itself."""
+    return (
+        f"DO $$BEGIN CREATE ROLE {ROLE} NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END$$",
+        f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {ROLE}",
+        f"GRANT USAGE ON SCHEMA public TO {ROLE}",
+        f"GRANT SELECT ON {', '.join(READABLE)} TO {ROLE}",
+        f"GRANT INSERT ON {', '.join(ADDED_TO)} TO {ROLE}",
+        f"GRANT UPDATE ON {', '.join(MOVED)} TO {ROLE}",
+        f"GRANT {ROLE} TO CURRENT_USER",
+    )
+
+
+def _prepare_role(url: sa.URL) -> None:
+    engine = make_engine(url)
+    try:
+        with engine.begin() as connection:
+            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtextextended('voirdire:role', 0))")
+            if not _has_role(connection):
+                for statement in role_statements():
+                    connection.exec_driver_sql(statement)
+    except DBAPIError as error:
+        if getattr(error.orig, "sqlstate", "") == "42501":
+            raise StoreError(
+                f"{place(url)} has no role {ROLE} for the rating app, and this user may not make it: have an"
+                f" administrator run: {'; '.join(role_statements())}"
+            ) from error
+        raise clear_error(error, place(url)) from error
+    finally:
+        engine.dispose()
+
+
+def _has_role(connection: sa.Connection) -> bool:
+    """Whether the role is there with exactly the rights that it should have."""
+    if not connection.exec_driver_sql(f"SELECT 1 FROM pg_roles WHERE rolname = '{ROLE}'").scalar():
+        return False
+    query = sa.text(
+        "SELECT table_name, privilege_type FROM information_schema.role_table_grants"
+        " WHERE grantee = :role AND table_schema = 'public'"
+    )
+    found = {(table, right) for table, right in connection.execute(query, {"role": ROLE})}
+    wanted = {
+        *((table, "SELECT") for table in READABLE),
+        *((table, "INSERT") for table in ADDED_TO),
+        *((table, "UPDATE") for table in MOVED),
+    }
+    member = connection.exec_driver_sql(f"SELECT pg_has_role(current_user, '{ROLE}', 'MEMBER')").scalar()
+    return found == wanted and bool(member)
+
+
+def _take_role(connection: object, _entry: ConnectionPoolEntry) -> None:
+    cursor = connection.cursor()  # type: ignore[attr-defined]
+    cursor.execute(f"SET ROLE {ROLE}")
+    cursor.close()
+    connection.commit()  # type: ignore[attr-defined]
+
+
+def _authorize(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
+    connection.set_authorizer(_allowed)
+
+
+_FREE = frozenset(
+    {
+        sqlite3.SQLITE_SELECT,
+        sqlite3.SQLITE_TRANSACTION,
+        sqlite3.SQLITE_SAVEPOINT,
+        sqlite3.SQLITE_FUNCTION,
+        sqlite3.SQLITE_RECURSIVE,
+    }
+)
+_PRAGMAS = frozenset({"query_only", "foreign_key_list", "table_info", "table_xinfo", "wal_checkpoint"})
+
+
+def _allowed(
+    action: int, first: str | None, second: str | None, _database: str | None, _source: str | None
+) -> int:
+    """SQLITE_OK for what raters' code may do; SQLite refuses everything else before it runs."""
+    tables = {
+        sqlite3.SQLITE_READ: READABLE,
+        sqlite3.SQLITE_INSERT: ADDED_TO,
+        sqlite3.SQLITE_UPDATE: MOVED,
+    }
+    if action in _FREE:
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_PRAGMA:
+        return sqlite3.SQLITE_OK if first in _PRAGMAS else sqlite3.SQLITE_DENY
+    if action == sqlite3.SQLITE_READ and first and (_INTERNAL.fullmatch(first) or second == ""):
+        # a count names no column: the table itself is asked about under its own name
+        return sqlite3.SQLITE_OK if _INTERNAL.fullmatch(first) or first in READABLE else sqlite3.SQLITE_DENY
+    return sqlite3.SQLITE_OK if first in tables.get(action, ()) else sqlite3.SQLITE_DENY

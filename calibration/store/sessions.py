@@ -1,0 +1,480 @@
+"""Labeling sessions: who rates which items in which order, who holds what, and what the window left open.
+
+Raters' code may load it: nothing here names a stratum, a judge or another person's answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import sqlalchemy as sa
+from sqlmodel import Field, Session
+
+from calibration.store.columns import Row, in_utc, one_of, row_key, table_of, text_column, time_column
+from calibration.store.inserting import insert_many
+from calibration.store.text import name, stored_json
+from rubrics.errors import DifferentRecord, RecordError
+
+Kind = Literal["rate", "adjudicate"]
+LIVE = ("open", "done")
+"""The states of an assignment that holds its slot."""
+
+
+class LabelingSessionRow(Row, table=True):
+    """A declared batch: the items of a frozen set, a rubric, raters, and how it is run."""
+
+    __tablename__ = "labeling_session"
+    __table_args__ = (one_of("state", ("open", "closed")),)
+    key: str = text_column(primary_key=True)
+    name: str = text_column(unique=True)
+    dataset: str = text_column()
+    set_digest: str = text_column(foreign_key="calibration_set.digest")
+    rubric_digest: str = text_column(foreign_key="rubric_version.digest")
+    plan: str = text_column()
+    opened_by: str = text_column()
+    opens_at: datetime = time_column()
+    window_ends_at: datetime | None = time_column()
+    state: str = text_column()
+    closed_at: datetime | None = time_column()
+    recorded_at: datetime = time_column()
+
+
+class SessionRaterRow(Row, table=True):
+    """A person in a session, and from which place on their queue may hold open items."""
+
+    __tablename__ = "session_rater"
+    __table_args__ = (
+        sa.UniqueConstraint("session_key", "rater", "kind"),
+        one_of("kind", ("rate", "adjudicate")),
+    )
+    key: str = text_column(primary_key=True)
+    session_key: str = text_column(foreign_key="labeling_session.key")
+    rater: str = text_column(index=True)
+    kind: str = text_column()
+    seed: str = text_column()
+    cursor: int
+    absent_at: datetime | None = time_column()
+    recorded_at: datetime = time_column()
+
+
+class AssignmentRow(Row, table=True):
+    """One item for one person: where it stands in their queue, which way round, and who may finish it."""
+
+    __tablename__ = "assignment"
+    __table_args__ = (
+        sa.UniqueConstraint(
+            *("session_key", "item_key", "rater", "kind", "criterion", "repeat"), name="uq_assignment_person"
+        ),
+        sa.UniqueConstraint("session_key", "rater", "kind", "position", name="uq_assignment_place"),
+        sa.Index(
+            "uq_assignment_slot",
+            *("session_key", "item_key", "kind", "criterion", "slot", "repeat"),
+            unique=True,
+            sqlite_where=sa.text("state IN ('open', 'done')"),
+            postgresql_where=sa.text("state IN ('open', 'done')"),
+        ),
+        one_of("kind", ("rate", "adjudicate")),
+        one_of("state", ("open", "done", "broken", "reassigned", "window_closed")),
+    )
+    key: str = text_column(primary_key=True)
+    session_key: str = text_column(foreign_key="labeling_session.key")
+    item_key: str = text_column(foreign_key="item.key")
+    rater: str = text_column(index=True)
+    kind: str = text_column()
+    criterion: str = text_column()
+    repeat: int
+    slot: int
+    position: int
+    swapped: bool = Field(sa_type=sa.Boolean)
+    state: str = text_column()
+    lease_no: int
+    lease_until: datetime | None = time_column()
+    recorded_at: datetime = time_column()
+
+
+class AssignmentClosureRow(Row, table=True):
+    """An assessment that was still open when its window ended: unknown, and why."""
+
+    __tablename__ = "assignment_closure"
+    __table_args__ = (one_of("reason", ("error",)), one_of("detail", ("window_closed",)))
+    key: str = text_column(primary_key=True)
+    assignment_key: str = text_column(foreign_key="assignment.key", index=True)
+    item_key: str = text_column(foreign_key="item.key", index=True)
+    rubric_digest: str = text_column()
+    criterion: str = text_column()
+    reason: str = text_column()
+    detail: str = text_column()
+    recorded_at: datetime = time_column()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """A recorded session."""
+
+    key: str
+    name: str
+    dataset: str
+    set_digest: str
+    rubric_digest: str
+    plan: Mapping[str, Any]
+    opened_by: str
+    opens_at: datetime
+    window_ends_at: datetime | None
+    state: str
+    closed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A person's place in a session."""
+
+    key: str
+    session_key: str
+    rater: str
+    kind: Kind
+    seed: str
+    cursor: int
+    absent_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A recorded assignment."""
+
+    key: str
+    session_key: str
+    item_key: str
+    rater: str
+    kind: Kind
+    criterion: str
+    """The one criterion to adjudicate; empty where all are rated."""
+    repeat: int
+    """0, or 1 for a hidden repeat."""
+    slot: int
+    position: int
+    """1-based, among the person's assignments of the kind."""
+    swapped: bool
+    """True where a pair is shown the other way round: B left, A right."""
+    state: str
+    lease_no: int
+    """0 until it was first handed out."""
+    lease_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentEntry:
+    """An assignment as it is recorded."""
+
+    item_key: str
+    rater: str
+    kind: Kind
+    slot: int
+    position: int
+    swapped: bool = False
+    criterion: str = ""
+    repeat: int = 0
+
+
+def session_key(session_name: str) -> str:
+    """The key of a session, made from its name."""
+    return row_key("labeling_session", session_name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEntry:
+    """A session as it is recorded."""
+
+    name: str
+    dataset: str
+    set_digest: str
+    rubric_digest: str
+    plan: Mapping[str, Any]
+    """How it is run; JSON."""
+    opened_by: str
+    opens_at: datetime
+    window_ends_at: datetime | None = None
+
+
+def add_session(*, session: Session, entry: SessionEntry, at: datetime) -> StoredSession:
+    """The session as recorded, open.
+
+    Raises:
+        DifferentRecord: the name is taken.
+    """
+    values = {
+        "key": session_key(entry.name),
+        "name": name(entry.name, "session"),
+        "dataset": entry.dataset,
+        "set_digest": entry.set_digest,
+        "rubric_digest": entry.rubric_digest,
+        "plan": stored_json(dict(entry.plan)),
+        "opened_by": name(entry.opened_by, "actor"),
+        "opens_at": in_utc(entry.opens_at),
+        "window_ends_at": in_utc(entry.window_ends_at) if entry.window_ends_at else None,
+        "state": "open",
+        "closed_at": None,
+        "recorded_at": in_utc(at),
+    }
+    added = insert_many(session=session, row=LabelingSessionRow, rows=[values], identity="key")
+    if not added.added:
+        raise DifferentRecord(f"a session {entry.name!r} is recorded already: give the new one another name")
+    return get_session(session=session, session_name=entry.name)
+
+
+def get_session(*, session: Session, session_name: str) -> StoredSession:
+    """The session of the name; raises RecordError where there is none."""
+    row = session.connection().execute(_SESSIONS.where(_SESSION.c.name == session_name)).mappings().first()
+    if row is None:
+        raise RecordError(f"no session {session_name!r} is recorded; `voirdire session list` shows which are")
+    return _session(row)
+
+
+def session_by_key(*, session: Session, key: str) -> StoredSession:
+    """The session of the key; raises RecordError where there is none."""
+    row = session.connection().execute(_SESSIONS.where(_SESSION.c.key == key)).mappings().first()
+    if row is None:
+        raise RecordError(f"no session has the key {key!r}; `voirdire session list` shows the sessions")
+    return _session(row)
+
+
+def list_sessions(*, session: Session) -> list[StoredSession]:
+    """Every session, oldest first."""
+    query = _SESSIONS.order_by(_SESSION.c.recorded_at, _SESSION.c.name)
+    return [_session(row) for row in session.connection().execute(query).mappings()]
+
+
+def close_row(*, session: Session, key: str, at: datetime) -> bool:
+    """True if the session is closed now, False if it already was."""
+    statement = _SESSION.update().where(_SESSION.c.key == key, _SESSION.c.state == "open")
+    done = session.connection().execute(statement.values(state="closed", closed_at=in_utc(at)))
+    return bool(done.rowcount)
+
+
+def add_seats(*, session: Session, seats: Iterable[tuple[str, str, Kind, str]], at: datetime) -> int:
+    """How many people took a place: (session key, rater, kind, seed) each; those who had one keep it."""
+    rows = (
+        {
+            "key": row_key("session_rater", key, rater, kind),
+            "session_key": key,
+            "rater": name(rater, "rater"),
+            "kind": kind,
+            "seed": seed,
+            "cursor": 1,
+            "absent_at": None,
+            "recorded_at": in_utc(at),
+        }
+        for key, rater, kind, seed in seats
+    )
+    return insert_many(session=session, row=SessionRaterRow, rows=rows, identity="key").added
+
+
+def seats_of(
+    *, session: Session, key: str | None = None, rater: str | None = None, kind: Kind | None = None
+) -> list[Seat]:
+    """The places in a session, or of a person, by the time of the session and the person's name."""
+    query = sa.select(*(_SEAT.c[each] for each in Seat.__dataclass_fields__)).join(_SESSION)
+    for column, value in ((_SEAT.c.session_key, key), (_SEAT.c.rater, rater), (_SEAT.c.kind, kind)):
+        if value is not None:
+            query = query.where(column == value)
+    query = query.order_by(_SESSION.c.recorded_at, _SESSION.c.name, _SEAT.c.rater, _SEAT.c.kind)
+    return [Seat(*row) for row in session.connection().execute(query)]
+
+
+def move_cursor(*, session: Session, seat: str, to: int) -> None:
+    """Says that the person's assignments before this place are none of them open."""
+    session.connection().execute(_SEAT.update().where(_SEAT.c.key == seat).values(cursor=to))
+
+
+def mark_absent(*, session: Session, seat: str, at: datetime | None) -> None:
+    """Notes that the person is absent since a moment, or is back (None)."""
+    moment = in_utc(at) if at else None
+    session.connection().execute(_SEAT.update().where(_SEAT.c.key == seat).values(absent_at=moment))
+
+
+def assignment_key(key: str, entry: AssignmentEntry) -> str:
+    """The key of an assignment: nothing of the item can be read from it."""
+    return row_key(
+        *("assignment", key, entry.item_key, entry.rater, entry.kind, entry.criterion, entry.repeat)
+    )
+
+
+def add_assignments(*, session: Session, key: str, entries: Iterable[AssignmentEntry], at: datetime) -> int:
+    """How many assignments are new; one that was there stays as it is."""
+    rows = (
+        {
+            "key": assignment_key(key, each),
+            "session_key": key,
+            "item_key": each.item_key,
+            "rater": name(each.rater, "rater"),
+            "kind": each.kind,
+            "criterion": each.criterion,
+            "repeat": each.repeat,
+            "slot": each.slot,
+            "position": each.position,
+            "swapped": each.swapped,
+            "state": "open",
+            "lease_no": 0,
+            "lease_until": None,
+            "recorded_at": in_utc(at),
+        }
+        for each in entries
+    )
+    return insert_many(session=session, row=AssignmentRow, rows=rows, identity="key").added
+
+
+def get_assignment(*, session: Session, key: str) -> Assigned | None:
+    """The assignment of the key; None where there is none."""
+    row = session.connection().execute(_ASSIGNMENTS.where(_ASSIGNMENT.c.key == key)).first()
+    return Assigned(*row) if row else None
+
+
+def next_open(*, session: Session, seat: Seat) -> Assigned | None:
+    """The person's first open assignment from the cursor on."""
+    query = (
+        _of_seat(seat)
+        .where(_ASSIGNMENT.c.position >= seat.cursor, _ASSIGNMENT.c.state == "open")
+        .order_by(_ASSIGNMENT.c.position)
+        .limit(1)
+    )
+    row = session.connection().execute(query).first()
+    return Assigned(*row) if row else None
+
+
+def assignments_of(
+    *,
+    session: Session,
+    key: str,
+    rater: str | None = None,
+    kind: Kind | None = None,
+    states: Sequence[str] = (),
+) -> Iterator[Assigned]:
+    """The assignments of a session, by person, kind and place."""
+    query = _ASSIGNMENTS.where(_ASSIGNMENT.c.session_key == key)
+    for column, value in ((_ASSIGNMENT.c.rater, rater), (_ASSIGNMENT.c.kind, kind)):
+        if value is not None:
+            query = query.where(column == value)
+    if states:
+        query = query.where(_ASSIGNMENT.c.state.in_(states))
+    order = (_ASSIGNMENT.c.rater, _ASSIGNMENT.c.kind, _ASSIGNMENT.c.position)
+    for row in session.connection().execute(query.order_by(*order)):
+        yield Assigned(*row)
+
+
+def counts_of(*, session: Session, seat: Seat) -> dict[str, int]:
+    """How many of the person's assignments are in which state."""
+    query = (
+        sa.select(_ASSIGNMENT.c.state, sa.func.count()).where(*_in_seat(seat)).group_by(_ASSIGNMENT.c.state)
+    )
+    return {str(row[0]): int(row[1]) for row in session.connection().execute(query)}
+
+
+def done_ever(*, session: Session, rater: str) -> int:
+    """How many items the person has finished rating in all sessions."""
+    query = sa.select(sa.func.count()).where(
+        _ASSIGNMENT.c.rater == rater, _ASSIGNMENT.c.kind == "rate", _ASSIGNMENT.c.state == "done"
+    )
+    return int(session.connection().execute(query).scalar_one())
+
+
+def count_awaiting(*, session: Session, seat: Seat) -> int:
+    """How many of the person's items wait for an adjudicator, whoever that is."""
+    waiting = _ASSIGNMENT.alias()
+    query = sa.select(sa.func.count(sa.distinct(waiting.c.item_key))).where(
+        waiting.c.session_key == seat.session_key,
+        waiting.c.kind == "adjudicate",
+        waiting.c.state == "open",
+        waiting.c.item_key.in_(sa.select(_ASSIGNMENT.c.item_key).where(*_in_seat(seat))),
+    )
+    return int(session.connection().execute(query).scalar_one())
+
+
+def hand_out(*, session: Session, assigned: Assigned, until: datetime, anew: bool) -> int:
+    """The fencing number under which the assignment is now held; one more where it is handed out anew."""
+    number = assigned.lease_no + (1 if anew or not assigned.lease_no else 0)
+    session.connection().execute(
+        _ASSIGNMENT.update()
+        .where(_ASSIGNMENT.c.key == assigned.key, _ASSIGNMENT.c.lease_no == assigned.lease_no)
+        .values(lease_no=number, lease_until=in_utc(until))
+    )
+    return number
+
+
+def move_assignment(*, session: Session, key: str, lease_no: int, state: str) -> bool:
+    """True if the assignment was still held under the fencing number and is now in the state."""
+    done = session.connection().execute(
+        _ASSIGNMENT.update()
+        .where(_ASSIGNMENT.c.key == key, _ASSIGNMENT.c.lease_no == lease_no)
+        .values(state=state)
+    )
+    return bool(done.rowcount)
+
+
+def take_back(*, session: Session, key: str, state: str) -> None:
+    """Takes an assignment away from whoever holds it: its state moves, its fencing number goes up."""
+    session.connection().execute(
+        _ASSIGNMENT.update()
+        .where(_ASSIGNMENT.c.key == key)
+        .values(state=state, lease_no=_ASSIGNMENT.c.lease_no + 1, lease_until=None)
+    )
+
+
+def lock_assignment(*, session: Session, key: str) -> Assigned | None:
+    """The assignment, held against other writers until the transaction ends."""
+    query = _ASSIGNMENTS.where(_ASSIGNMENT.c.key == key)
+    if session.connection().dialect.name != "sqlite":
+        query = query.with_for_update(of=_ASSIGNMENT)
+    row = session.connection().execute(query).first()
+    return Assigned(*row) if row else None
+
+
+def last_place(*, session: Session, key: str, rater: str, kind: Kind) -> int:
+    """The last place in the person's queue; 0 where it is empty."""
+    query = sa.select(sa.func.max(_ASSIGNMENT.c.position)).where(
+        _ASSIGNMENT.c.session_key == key, _ASSIGNMENT.c.rater == rater, _ASSIGNMENT.c.kind == kind
+    )
+    return int(session.connection().execute(query).scalar_one() or 0)
+
+
+def add_closures(*, session: Session, closures: Iterable[tuple[Assigned, str, str]], at: datetime) -> int:
+    """How many (assignment, rubric digest, criterion) are recorded as left open when the window ended."""
+    rows = (
+        {
+            "key": row_key("assignment_closure", each.key, criterion),
+            "assignment_key": each.key,
+            "item_key": each.item_key,
+            "rubric_digest": rubric,
+            "criterion": criterion,
+            "reason": "error",
+            "detail": "window_closed",
+            "recorded_at": in_utc(at),
+        }
+        for each, rubric, criterion in closures
+    )
+    return insert_many(session=session, row=AssignmentClosureRow, rows=rows, identity="key").added
+
+
+_SESSION = table_of(LabelingSessionRow)
+_SESSIONS = sa.select(*(_SESSION.c[each] for each in StoredSession.__dataclass_fields__))
+_SEAT = table_of(SessionRaterRow)
+_ASSIGNMENT = table_of(AssignmentRow)
+_ASSIGNMENTS = sa.select(*(_ASSIGNMENT.c[each] for each in Assigned.__dataclass_fields__))
+
+
+def _in_seat(seat: Seat) -> tuple[sa.ColumnElement[bool], ...]:
+    return (
+        _ASSIGNMENT.c.session_key == seat.session_key,
+        _ASSIGNMENT.c.rater == seat.rater,
+        _ASSIGNMENT.c.kind == seat.kind,
+    )
+
+
+def _of_seat(seat: Seat) -> sa.Select[*tuple[Any, ...]]:
+    return _ASSIGNMENTS.where(*_in_seat(seat))
+
+
+def _session(row: sa.RowMapping) -> StoredSession:
+    return StoredSession(**{**row, "plan": json.loads(row["plan"])})
