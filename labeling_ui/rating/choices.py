@@ -48,7 +48,8 @@ class Choice:
     @property
     def name(self) -> str:
         """What tells it from every other choice of its step, in letters, digits and underscores."""
-        return f"{self.kind.value}_{self.key or self.value}"
+        known = self.value in {"pass", "fail", LEFT, RIGHT, TIE, UNKNOWN}
+        return f"{self.kind.value}_{self.value if known else self.key or self.value}"
 
 
 _PASS_FAIL = (

@@ -12,7 +12,7 @@ import streamlit as st
 from labeling_ui.components import eyebrow, key_hints, plain, show
 
 _ACTED: Final = "dock_acted"
-_ROW: Final = 5
+_ROW: Final = 6
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~:$^=&'\"/@])")
 
 

@@ -186,6 +186,12 @@ function refocus() {
   document.querySelector(`[class*="st-key-${CSS.escape(state.wanted)}-"] button:enabled`)?.focus();
 }
 
+// the card beside a long item ends where the bar begins
+function measure() {
+  const height = dock()?.getBoundingClientRect().height;
+  if (height) document.documentElement.style.setProperty("--vd-dock", `${Math.round(height)}px`);
+}
+
 function painted(then) { requestAnimationFrame(() => requestAnimationFrame(then)); }
 
 function renewed(data) {
@@ -196,6 +202,7 @@ function renewed(data) {
   say(data.say);
   painted(() => {
     if (state.token !== data.token) return;
+    measure();
     applyFold();
     refocus();
     state.openAt = performance.now() + (otherItem || data.fresh ? data.earliest : QUIET_MS);
@@ -212,8 +219,9 @@ export default function (component) {
     window.voirdireKeysBound = true;
     window.addEventListener("keydown", (event) => state.onKeyDown(event), true);
     window.addEventListener("click", (event) => state.onClick(event), true);
+    window.addEventListener("resize", () => state.measure());
   }
-  Object.assign(state, { onKeyDown, onClick });
+  Object.assign(state, { onKeyDown, onClick, measure });
   if (data.run !== state.run) { state.run = data.run; state.locked = false; }
   if (data.token !== state.token) renewed(data);
 }

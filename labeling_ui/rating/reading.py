@@ -116,7 +116,7 @@ def judged_first(task: Task) -> list[tuple[str, str]]:
 def progress(made: Progress, task: Task, handle: str) -> None:
     """Show how far the batch is; the whole is a number only: a bar of ten thousand looks empty for days."""
     if task.kind is TaskKind.PRACTICE:
-        line = progress_line(label="Practice", done=task.position, of=task.of, right=handle)
+        line = progress_line(label="Practice", done=task.position - 1, of=task.of, right=handle)
     else:
         line = progress_line(
             label=f"Batch {made.batch:,}",
