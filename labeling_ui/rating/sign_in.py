@@ -32,8 +32,7 @@ def page() -> None:
     else:
         interludes.plain_page(
             "Nobody is signed in.",
-            "This address is reached through a proxy that says who you are, and it said nothing. Tell whoever "
-            "runs it.",
+            "A proxy stands before this address and says who you are, and it said nothing. Tell whoever runs it.",
         )
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit as st
 
 from calibration.store.database import Store
+from labeling_ui.rating import here
 from rubrics.rubric import Rubric
 from tests.calibration.labeling import world
 from tests.labeling_ui.rating.seat import Room
@@ -33,4 +33,4 @@ def opens(sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         return Room(sqlite_store, tmp_path / "voirdire.db", monkeypatch)
 
     yield opening
-    st.cache_resource.clear()
+    here._store.clear()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1 import AppTest  # noqa: TID251 -- the pages are run as Streamlit runs them
 
 from calibration.labeling import rating
 from calibration.labeling.records import Nothing, Task
