@@ -1,0 +1,106 @@
+"""The apps as they are served: headers, origins, addresses, and a page that asks nobody else."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
+
+from labeling_ui.headers import HEADERS
+from tests.browser.serving import Served, Tab, serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module", params=["rate", "review"])
+def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Each of the two apps on an empty store."""
+    with serving(request.param, db=tmp_path_factory.mktemp("served") / "empty.db") as app:
+        yield app
+
+
+def get(served: Served, path: str, **headers: str) -> http.client.HTTPResponse:
+    """The answer to a request."""
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=10)
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    answer.read()
+    connection.close()
+    return answer
+
+
+def test_headers_are_on_every_answer(served: Served) -> None:
+    """Browser list 5: the policy and its companions come with pages, data, files and refusals."""
+    for path in ("/", "/_stcore/health", "/_stcore/host-config", "/history", "/static/none.js"):
+        answer = get(served, path)
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS, path
+
+
+def test_figures_of_use_and_agents_are_closed(served: Served) -> None:
+    """What Streamlit serves to anybody is not served."""
+    for path in ("/_stcore/metrics", "/_stcore/agent/openapi.json"):
+        assert get(served, path).status == 404, path
+
+
+def test_page_under_a_foreign_name_is_refused(served: Served) -> None:
+    """A name that was pointed at this machine gets no page."""
+    assert get(served, "/", Host="evil.example").status == 400
+
+
+def greet(served: Served, origin: str) -> ClientConnection:
+    """A web socket to the app, as a page of that origin opens one."""
+    return connect(f"ws://127.0.0.1:{served.port}/_stcore/stream", origin=Origin(origin), open_timeout=10)
+
+
+def test_web_socket_of_a_foreign_page_is_refused(served: Served) -> None:
+    """Browser list 12: a page from elsewhere cannot open the app's web socket; the app's own can."""
+    for origin in ("http://evil.example", "https://127.0.0.1.evil.example", "null"):
+        with pytest.raises(InvalidStatus) as refused:
+            greet(served, origin)
+        assert refused.value.response.status_code == 403, origin
+    with greet(served, served.address) as opened:
+        assert opened.protocol.state.name == "OPEN"
+
+
+def test_app_listens_on_this_machine_only(served: Served) -> None:
+    """Browser list 12: the process listens on one port of 127.0.0.1 and on nothing else."""
+    listens = [
+        tuple(each.laddr)
+        for each in psutil.Process(served.process.pid).net_connections("inet")
+        if each.status == psutil.CONN_LISTEN
+    ]
+    assert listens == [("127.0.0.1", served.port)]
+    with socket.socket() as other, pytest.raises(OSError, match=r"\[Errno"):
+        other.connect(("127.0.0.2", served.port))
+
+
+INK = "const e = document.createElement('i'); e.style.color = 'var(--vd-ink)';"
+INK += "document.querySelector('.stApp').append(e); return getComputedStyle(e).color"
+GROUND = "return getComputedStyle(document.querySelector('.stApp')).backgroundColor"
+DRAWN = {
+    "light": ("rgb(251, 250, 248)", "rgb(28, 25, 23)"),
+    "dark": ("rgb(23, 22, 20)", "rgb(239, 236, 230)"),
+}
+
+
+def test_page_loads_under_the_policy_and_asks_nobody_else(browser: Browser, served: Served) -> None:
+    """Browser lists 4 and 5: no request beyond the app and no complaint but the known one; ground and our own
+    words have the colours of the mode.
+    """
+    for scheme, colours in DRAWN.items():
+        tab = Tab(browser, served, scheme=scheme)
+        tab.open()
+        drawn = tuple(tab.page.evaluate(f"(() => {{ {each} }})()") for each in (GROUND, INK))
+        tab.close()
+        assert (tab.strangers, tab.complaints) == ([], [])
+        assert drawn == colours
