@@ -38,3 +38,15 @@ def operation_of(*, session: Session, scope: Scope, run_key: str, criterion: str
         timed=len(times),
         latency_p95_ms=times[math.ceil(0.95 * len(times)) - 1] if times else None,
     )
+
+
+def reported_models(*, session: Session, run_key: str) -> tuple[str, ...]:
+    """The models that the provider said had answered in the run, sorted; empty where it said none."""
+    column = table_of(VerdictRow).c.reported_model
+    query = (
+        sa.select(column)
+        .where(table_of(VerdictRow).c.run_key == run_key, column.is_not(None))
+        .distinct()
+        .order_by(column)
+    )
+    return tuple(session.connection().execute(query).scalars())

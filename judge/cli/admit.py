@@ -37,6 +37,17 @@ def admit(
     ] = None,
     role: Annotated[str, typer.Option(help="acceptance, review_trigger or diagnostic.")] = "acceptance",
     population: Annotated[str, typer.Option(help="The outputs it is for.")] = "as calibrated",
+    replaces: Annotated[
+        str | None, typer.Option(metavar="D", help="The decision that was read and is replaced.")
+    ] = None,
+    override_days: Annotated[
+        int | None,
+        typer.Option(metavar="DAYS", help="Admit against the policy for so long; needs --second."),
+    ] = None,
+    second: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The second, different signer of an override.")
+    ] = None,
+    second_reason: Annotated[str, typer.Option(help="Why the second signer agrees.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print the decision as JSON.")] = False,
 ) -> None:
     """Decide by the policy and sign the outcome, whatever it is; only an admission lets the judge grade.
@@ -45,7 +56,8 @@ def admit(
     """
     from calibration.calibrate import Asked
     from calibration.calibrate import calibrate as run
-    from calibration.registry import Signature
+    from calibration.evidence import AdmissionOutcome
+    from calibration.registry import Override, Signature
     from calibration.registry import sign as sign_decision
     from calibration.store.decisions import DecisionScope
     from calibration.store.judges import get_judge
@@ -53,6 +65,9 @@ def admit(
     from judge.cli.output import exit_code
     from judge.cli.stores import actor, now, opened
 
+    if (override_days is None) != (second is None):
+        raise typer.BadParameter("an override needs both --override-days and --second")
+    override = Override(Signature(second, second_reason), override_days) if second and override_days else None
     who = actor()
     with opened(context) as store, store.write() as session:
         at = now()  # not before opening: that may have recorded the shipped policies
@@ -78,11 +93,12 @@ def admit(
             report=examination.report,
             decision=examination.decision,
             policy=chosen,
-            signature=Signature(sign, reason),
+            signature=Signature(sign, reason, replaces=replaces.replace(" ", "") if replaces else None),
             at=at,
+            override=override,
         )
     _print(stored, examination, as_json=as_json)
-    raise typer.Exit(exit_code([examination.decision.outcome]))
+    raise typer.Exit(exit_code([AdmissionOutcome(stored.outcome)]))
 
 
 def _evidence(
@@ -112,10 +128,11 @@ def _print(stored: Any, examination: Any, *, as_json: bool) -> None:
         print_json({**decision_object(stored), "report": examination.to_json()})
         return
     print_words(examination, explain=False)
+    against = " against the policy" if stored.content.get("override") else ""
     until = f", valid until {stored.valid_until:%Y-%m-%d %H:%M} UTC" if stored.valid_until else ""
     print_lines(
         [
-            f"Signed by {stored.signer} (local, unverified): {stored.outcome}{until}. "
+            f"Signed by {stored.signer} (local, unverified): {stored.outcome}{against}{until}. "
             f"Decision {short(stored.hash)}.",
         ]
     )

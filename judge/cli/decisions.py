@@ -1,4 +1,4 @@
-"""`voirdire decisions`: list, show and suspend signed decisions."""
+"""`voirdire decisions`: list, show, compare, suspend and carry over signed decisions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 _EPILOG = """
 [bold]Examples[/bold]
 
-voirdire decisions list --expiring-in 14
+voirdire decisions expiring --within 14
 
 voirdire decisions show 8908
 
@@ -20,7 +20,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     add_completion=False,
     no_args_is_help=True,
-    help="List, show and suspend signed decisions.",
+    help="List, show, compare, suspend and carry over signed decisions.",
     epilog=_EPILOG,
 )
 
@@ -101,6 +101,16 @@ def list_(
         raise typer.Exit(1)
 
 
+@app.command("expiring")
+def expiring_(
+    context: typer.Context,
+    within: Annotated[int, typer.Option(metavar="DAYS", min=0, help="Lapsing within so many days.")],
+    as_json: JSON = False,
+) -> None:
+    """List the standing admissions that lapse soon or have lapsed; exit 1 if there is any."""
+    list_(context, expiring_in=within, as_json=as_json)
+
+
 def _standing(stored: Any, at: Any) -> str:
     lapsed = stored.valid_until is not None and at >= stored.valid_until
     return "lapsed" if lapsed else str(stored.outcome).replace("_", " ")
@@ -133,6 +143,7 @@ def show(
             *(f"  {i['name']}: {i['status']} (value {i['value']}, limit {i['limit']})" for i in items),
             f"Signed by {stored.signer} ({content.get('signer_established')}), "
             f"{stored.decided_at:%Y-%m-%d %H:%M} UTC: {content.get('reason')}",
+            *_besides(content),
             *(["Constructed evidence: says nothing of real outputs."] if content.get("constructed") else []),
             f"Report {short(stored.report_digest)}, policy {short(stored.policy_digest)}, "
             f"judge {short(stored.scope.judge_digest)}, rubric {short(stored.scope.rubric_digest)}.",
@@ -165,3 +176,89 @@ def suspend(
         print_json(decision_object(stored))
         return
     print_lines([f"Suspended {short(standing.hash)} by decision {short(stored.hash)}."])
+
+
+def _besides(content: Any) -> list[str]:
+    """Who else signed, and what was carried over from where."""
+    lines = []
+    if override := content.get("override"):
+        lines.append(
+            f"Against the policy, which says {override['policy_outcome'].replace('_', ' ')}; also signed by "
+            f"{override['second_signer']} ({override['second_established']}): {override['second_reason']}"
+        )
+    if carried := content.get("carried_over"):
+        lines.append(f"Carried over from decision {carried['from'][:12]} as not substantive:")
+        lines += [f"  {each['part']}: {each['words']}" for each in carried["words"]]
+    return lines
+
+
+@app.command("compare")
+def compare(
+    context: typer.Context,
+    incumbent: Annotated[str, typer.Argument(help="The first digits of one decision's digest.")],
+    challenger: Annotated[str, typer.Argument(help="Of the other's.")],
+    as_json: JSON = False,
+) -> None:
+    """Show two decisions item by item: what stands, and what would take its place."""
+    from calibration.registry import side_by_side
+    from calibration.store.decisions import get_decision
+    from judge.cli.output import print_json, print_lines, print_rows
+    from judge.cli.stores import opened
+    from rubrics.digest import short
+
+    with opened(context) as store, store.read() as session:
+        sides = [
+            get_decision(session=session, hash_prefix=each.replace(" ", ""))
+            for each in (incumbent, challenger)
+        ]
+    rows = list(side_by_side(*sides))
+    if as_json:
+        items = [{"name": r.name, "incumbent": r.incumbent, "challenger": r.challenger} for r in rows]
+        print_json({"decisions": [decision_object(each) for each in sides], "items": items})
+        return
+    print_lines(
+        [
+            f"{short(each.hash)}: {each.content.get('judge')} on {each.content.get('rubric')} "
+            f"{each.scope.criterion}, {each.outcome.replace('_', ' ')}."
+            for each in sides
+        ]
+    )
+    heads = ("item", *(f"{short(each.hash)} {each.content.get('judge')}" for each in sides))
+    print_rows(heads, [(r.name, r.incumbent, r.challenger) for r in rows], empty="No item was decided.")
+
+
+@app.command("carry")
+def carry(
+    context: typer.Context,
+    decision: Annotated[str, typer.Argument(help="The first digits of the admission's digest.")],
+    sign: Annotated[str, typer.Option(metavar="NAME", help="Who signs.")],
+    reason: Annotated[str, typer.Option(help="Why nothing of substance changed.")],
+    rubric: Annotated[str | None, typer.Option(metavar="NAME@V", help="The reworded rubric.")] = None,
+    judge: Annotated[str | None, typer.Option(help="The judge with the reworded prompt.")] = None,
+    as_json: JSON = False,
+) -> None:
+    """Carry an admission over to a rubric or prompt of which only words changed; each word is recorded.
+
+    Refused where a rule changed, or anything of the judge but its prompt. It lapses when the first would.
+    """
+    from calibration.registry import Signature, carry_over
+    from calibration.store.decisions import get_decision
+    from calibration.store.judges import get_judge
+    from judge.cli.lookups import recorded_rubric
+    from judge.cli.output import print_json, print_lines
+    from judge.cli.stores import now, opened
+    from rubrics.digest import short
+
+    with opened(context) as store, store.write() as session:
+        stored = carry_over(
+            session=session,
+            standing=get_decision(session=session, hash_prefix=decision.replace(" ", "")),
+            signature=Signature(sign, reason),
+            at=now(),
+            rubric=recorded_rubric(session, rubric) if rubric else None,
+            judge=get_judge(session=session, judge=judge) if judge else None,
+        )
+    if as_json:
+        print_json(decision_object(stored))
+        return
+    print_lines([f"Decision {short(stored.hash)} stands for the new version.", *_besides(stored.content)])

@@ -1,0 +1,223 @@
+"""What is signed: the outcome of a policy, an override of it, a suspension; each replaces what stood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlmodel import Session
+
+from calibration.evidence import AdmissionDecision, AdmissionOutcome, CalibrationReport
+from calibration.policy import AdmissionPolicy
+from calibration.registry.basis import basis_of
+from calibration.store.decisions import DecisionScope, StoredDecision, add_decision, current_decision
+from rubrics.digest import short
+from rubrics.errors import DeclarationError, DifferentRecord, RecordError
+
+ANY_POPULATION = "as calibrated"
+"""The population of a decision that names none: that of its calibration set."""
+LOCAL = "local, unverified"
+"""How a signer on this machine is established."""
+SUSPENDED = "suspended"
+MIN_REASON = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Who signs, and why."""
+
+    signer: str
+    reason: str
+    established: str = LOCAL
+    replaces: str | None = None
+    """First digits of the decision that the signer has read and replaces; None takes the one that stands."""
+
+    def checked(self) -> Signature:
+        """The signature, if it says something.
+
+        Raises:
+            DeclarationError: a blank signer, or a reason of fewer than ten characters.
+        """
+        if not self.signer.strip():
+            raise DeclarationError("the signer is blank; give a name with --sign")
+        if len(self.reason.strip()) < MIN_REASON:
+            raise DeclarationError(
+                f"the reason {self.reason!r} is under {MIN_REASON} characters; say with --reason what was "
+                "read and why it suffices"
+            )
+        return self
+
+    def same_person(self, other: str) -> bool:
+        """True where the other name is this one, in whatever case and spacing."""
+        return " ".join(self.signer.split()).casefold() == " ".join(other.split()).casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """An admission against the policy: a second person signs it, and it holds for less time."""
+
+    second: Signature
+    days: int
+
+
+def sign(
+    *,
+    session: Session,
+    scope: DecisionScope,
+    report: CalibrationReport,
+    decision: AdmissionDecision,
+    policy: AdmissionPolicy,
+    signature: Signature,
+    at: datetime,
+    override: Override | None = None,
+) -> StoredDecision:
+    """The outcome of the policy, signed and appended to the chain; it replaces what stood for the scope.
+
+    Args:
+        session: a writing session in which the report is recorded.
+        scope: judge, rubric, criterion, population and role.
+        report: what it rests on.
+        decision: what the policy says of the report; signed as it is.
+        policy: that policy.
+        signature: who and why.
+        at: now.
+        override: admit although the policy does not; only with a second signer and a shorter validity.
+
+    Raises:
+        DeclarationError: the role is not the policy's, the signature says nothing, or the override is none
+            that may be signed.
+        DifferentRecord: another decision than the one named stands.
+    """
+    if scope.role != policy.role:
+        raise DeclarationError(
+            f"{policy.label} serves the role {policy.role!r} and the decision is for {scope.role!r}; "
+            f"use a policy for {scope.role!r}, or --role {policy.role}"
+        )
+    signed = signature.checked()
+    standing = current_decision(session=session, scope=scope)
+    _require_read(standing, signed.replaces)
+    content = {
+        "decision": decision.model_dump(mode="json", by_alias=True),
+        "judge": report.judge,
+        "rubric": report.rubric,
+        "far": report.far_gate.model_dump(mode="json"),
+        "constructed": report.constructed,
+        "warnings": list(report.warnings),
+        "reason": signed.reason.strip(),
+        "signer_established": signed.established,
+        "deployments": policy.expiry.deployments,
+        **basis_of(session=session, scope=scope, report=report),
+    }
+    admitted, days = decision.outcome is AdmissionOutcome.ADMIT, policy.expiry.days
+    outcome = decision.outcome
+    if override is not None:
+        content["override"] = _overridden(decision, report, policy, signed, override)
+        admitted, days, outcome = True, override.days, AdmissionOutcome.ADMIT
+    return add_decision(
+        session=session,
+        scope=scope,
+        report_digest=report.report,
+        policy_digest=policy.digest,
+        outcome=outcome.value,
+        content=content,
+        signer=signed.signer.strip(),
+        valid_until=at + timedelta(days=days) if admitted else None,
+        supersedes=standing.hash if standing else None,
+        at=at,
+    )
+
+
+def _require_read(standing: StoredDecision | None, replaces: str | None) -> None:
+    """Refuse a signer who has read another decision than the one that stands."""
+    if replaces is None or (standing is not None and standing.hash.startswith(replaces)):
+        return
+    there = f"decision {short(standing.hash)} ({standing.outcome})" if standing else "no decision"
+    raise DifferentRecord(
+        f"{there} stands for this scope, not {replaces!r}: read what stands, then sign one that replaces it"
+    )
+
+
+def _overridden(
+    decision: AdmissionDecision,
+    report: CalibrationReport,
+    policy: AdmissionPolicy,
+    first: Signature,
+    override: Override,
+) -> dict[str, Any]:
+    """What the record says of an override.
+
+    Raises:
+        DeclarationError: it is not needed, not signed by two people, not shorter, or nothing could be known.
+    """
+    second = override.second.checked()
+    if decision.outcome is AdmissionOutcome.ADMIT:
+        raise DeclarationError(f"{policy.label} admits; nothing is to be overridden, so leave --override out")
+    if second.same_person(first.signer):
+        raise DeclarationError(
+            f"{second.signer!r} signs twice; an admission against the policy takes a second, different signer"
+        )
+    if not 1 <= override.days < policy.expiry.days:
+        raise DeclarationError(
+            f"an admission against {policy.label} holds for 1 to {policy.expiry.days - 1} days, less than "
+            f"the policy's own {policy.expiry.days}, not for {override.days}"
+        )
+    _require_better_than_chance(report)
+    return {
+        "policy_outcome": decision.outcome.value,
+        "second_signer": second.signer.strip(),
+        "second_reason": second.reason.strip(),
+        "second_established": second.established,
+        "days": override.days,
+    }
+
+
+def _require_better_than_chance(report: CalibrationReport) -> None:
+    """Nobody can sign for a judge without a known failure, or that accepts failures as often as passes."""
+    if not report.headline.n:
+        raise DeclarationError("no reference failure is known: no signature opens a gate on that")
+    fail, passing = report.table.fail, report.table.passing
+    if report.far is not None and passing.accepted * fail.total <= fail.accepted * passing.total:
+        raise DeclarationError(
+            f"the judge accepts {fail.accepted} of {fail.total} failures and {passing.accepted} of "
+            f"{passing.total} passes: it is no better than chance, and no signature opens a gate on that"
+        )
+
+
+def suspend(
+    *, session: Session, standing: StoredDecision, signature: Signature, at: datetime
+) -> StoredDecision:
+    """The suspension of an admission: it no longer holds, without a judgment on the judge.
+
+    Raises:
+        RecordError: the decision does not stand, or admits nobody.
+        DeclarationError: the signature says nothing.
+    """
+    current = current_decision(session=session, scope=standing.scope)
+    if current is None or current.hash != standing.hash:
+        raise RecordError(
+            f"decision {short(standing.hash)} was replaced by {short(current.hash) if current else 'none'}; "
+            "suspend the one that stands"
+        )
+    if current.outcome != AdmissionOutcome.ADMIT.value:
+        raise RecordError(
+            f"decision {short(standing.hash)} is {current.outcome}; only an admission is suspended"
+        )
+    signed = signature.checked()
+    content: dict[str, Any] = {
+        **current.content,
+        "reason": signed.reason.strip(),
+        "signer_established": signed.established,
+    }
+    return add_decision(
+        session=session,
+        scope=current.scope,
+        report_digest=current.report_digest,
+        policy_digest=current.policy_digest,
+        outcome=SUSPENDED,
+        content=content,
+        signer=signed.signer.strip(),
+        valid_until=None,
+        supersedes=current.hash,
+        at=at,
+    )
