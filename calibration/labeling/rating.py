@@ -64,11 +64,6 @@ from rubrics.errors import DeclarationError, RaterRefused
 from rubrics.record import shown
 from rubrics.rubric import Rubric
 
-__all__ = [
-    *("answer", "feedback", "flag_broken", "history", "newer_rubric", "next_task", "note_event", "progress"),
-    *("retract", "sessions_of", "task_at"),
-]
-
 
 def next_task(*, store: Store, rater: str, session: str | None = None, now: datetime) -> Task | Nothing:
     """The rater's next task, or why there is none.

@@ -23,14 +23,14 @@ from rubrics.errors import StoreError
 READABLE: Final = (
     *("rubric_version", "criterion", "item", "item_payload", "import_file", "audit_event", "assessment"),
     *("adjudication", "retraction", "assessment_context", "rater_event", "labeling_session", "session_rater"),
-    *("assignment", "person", "role_grant", "alembic_version"),
+    *("assignment", "assignment_closure", "person", "role_grant", "alembic_version"),
 )
 """The tables that raters' code may read: an allow-list, so that a new table is closed until it is opened."""
 ADDED_TO: Final = (
     *("item_payload", "audit_event", "assessment", "adjudication", "retraction", "assessment_context"),
-    *("rater_event", "person"),
+    *("rater_event", "person", "assignment"),
 )
-"""The tables to which raters' code adds rows."""
+"""The tables to which raters' code adds rows; an assignment is added where raters disagree."""
 MOVED: Final = ("session_rater", "assignment")
 """The tables whose state it moves."""
 ROLE: Final = "voirdire_rater"
@@ -136,6 +136,9 @@ _FREE = frozenset(
         sqlite3.SQLITE_RECURSIVE,
     }
 )
+_REFERS = ("verdict", "reply_digest")
+"""The one secret column that refers to a table that raters add to: SQLite looks for rows that would refer to
+a new text, and is told NULL, as is whoever asks for the column."""
 _PRAGMAS = frozenset({"query_only", "foreign_key_list", "table_info", "table_xinfo", "wal_checkpoint"})
 
 
@@ -150,6 +153,8 @@ def _allowed(
     }
     if action in _FREE:
         return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_READ and (first, second) == _REFERS:
+        return sqlite3.SQLITE_IGNORE
     if action == sqlite3.SQLITE_PRAGMA:
         return sqlite3.SQLITE_OK if first in _PRAGMAS else sqlite3.SQLITE_DENY
     if action == sqlite3.SQLITE_READ and first and (_INTERNAL.fullmatch(first) or second == ""):
