@@ -16,7 +16,18 @@ from calibration.store.chain import Broken, Event, Head, events, verify_events
 from calibration.store.columns import Row, row_digest, table_of
 from calibration.store.database import Store, database_url, make_engine
 from calibration.store.decisions import STREAM, verify_decisions
+from calibration.store.grades import (
+    GRADE_EVENT_STATES,
+    GRADE_STATES,
+    GRADES,
+    USE_STATES,
+    GradeEventRow,
+    GradeRow,
+    GradeUseRow,
+    sealed_digest,
+)
 from calibration.store.imports import import_seal
+from calibration.store.inserting import batches
 from calibration.store.items import ITEM_STATES, ItemRow
 from calibration.store.judges import JudgeRow
 from calibration.store.payloads import ItemPayloadRow
@@ -30,6 +41,7 @@ from calibration.store.references import (
 from calibration.store.reports import LookRow, PolicyRow, ReportRow
 from calibration.store.rubrics import RubricVersionRow, get_rubric_by_digest, list_rubrics
 from calibration.store.schema import check_schema
+from calibration.store.seals import EvidenceSealRow, broken_seals
 from calibration.store.sets import CalibrationSetRow, SetFreezeRow, recomputed_set_digest
 from calibration.store.text import content_digest
 from calibration.store.verdicts import VERDICT_STATES, VerdictRow
@@ -41,6 +53,9 @@ _STATED: tuple[tuple[type[Row], Sequence[str]], ...] = (
     (AdjudicationRow, ADJUDICATION_STATES),
     (ReferenceLabelRow, REFERENCE_STATES),
     (VerdictRow, VERDICT_STATES),
+    (GradeRow, GRADE_STATES),
+    (GradeEventRow, GRADE_EVENT_STATES),
+    (GradeUseRow, USE_STATES),
 )
 _WITH_CONTENT: tuple[type[Row], ...] = (JudgeRow, PolicyRow, ReportRow, CalibrationSetRow)
 
@@ -94,6 +109,7 @@ def findings(session: Session, checkpoints: Mapping[str, Head]) -> Iterator[Find
     streams = {stream: head for stream, head in checkpoints.items() if stream != STREAM}
     yield from map(_broken, verify_events(session=session, checkpoints=streams))
     yield from map(_broken, verify_decisions(session=session, checkpoint=decided))
+    yield from (Finding(seal.table, seal.key[:12], seal.what) for seal in broken_seals(session=session))
     yield from _against_the_trail(session)
 
 
@@ -161,6 +177,8 @@ def _against_the_trail(session: Session) -> Iterator[Finding]:
     for event in events(session=session):
         if event.kind in _RECORDED:
             yield from _recorded(session, event)
+        elif event.stream == GRADES:
+            yield from _graded(session, event)
         elif event.kind == "import.sealed":
             seal = import_seal(session=session, key=event.payload["import"], kind=event.payload["kind"])
             if (seal.rows, seal.digest) != (event.payload["rows"], event.payload["digest"]):
@@ -176,8 +194,25 @@ _RECORDED: dict[str, tuple[type[Row], str, str]] = {
     "set.drawn": (CalibrationSetRow, "digest", "digest"),
     "set.frozen": (SetFreezeRow, "set_digest", "digest"),
     "look.taken": (LookRow, "input_digest", "inputs"),
+    "evidence.sealed": (EvidenceSealRow, "digest", "digest"),
 }
 """By event: the table, its key, and where the event names it."""
+
+
+def _graded(session: Session, event: Event) -> Iterator[Finding]:
+    """The grades, or the one step taken about a grade, that an event tells of."""
+    given = event.kind == "grades.given"
+    told: tuple[tuple[type[Row], str], ...] = ((GradeEventRow, "key"),)
+    where = ((GradeRow, "key"), (GradeUseRow, "grade_key")) if given else told
+    digests: list[str] = []
+    for row, column in where:
+        table = table_of(row)
+        for keys in batches(event.payload["keys"]):
+            query = sa.select(table.c.digest).where(table.c[column].in_(keys))
+            digests += session.connection().execute(query).scalars()
+    if sealed_digest(digests) != event.payload["digest"]:
+        said = f"{len(event.payload['keys'])} were recorded together; some are gone or are other ones"
+        yield Finding("grade" if given else "grade_event", event.payload["keys"][0], said)
 
 
 def _recorded(session: Session, event: Event) -> Iterator[Finding]:

@@ -23,9 +23,9 @@ from calibration.store.database import (
 from calibration.store.triggers import trigger_findings
 from rubrics.errors import StoreError
 
-HEAD = "0006"
+HEAD = "0007"
 """The revision that this version of voirdire works with."""
-KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006")
+KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
 """Every revision that can be upgraded from, oldest first."""
 MIGRATIONS = Path(__file__).parent / "migrations"
 

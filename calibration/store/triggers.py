@@ -38,6 +38,10 @@ APPEND_ONLY = (
     "adjudication_draw",
     "person",
     "role_grant",
+    "grade",
+    "grade_event",
+    "grade_use",
+    "evidence_seal",
 )
 """Tables whose rows are inserted and then never touched."""
 

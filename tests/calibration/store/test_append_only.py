@@ -12,6 +12,8 @@ from calibration.store.assessments import add_labels
 from calibration.store.calls import CallEntry, FaultEntry, add_calls, add_faults
 from calibration.store.columns import Row
 from calibration.store.database import Store
+from calibration.store.decisions import iter_decisions
+from calibration.store.grades import GradeEntry, GradeEventKind, add_grade_event, add_grades
 from calibration.store.imports import record_import
 from calibration.store.items import item_key
 from calibration.store.judges import RunState, get_run, move_run, request_cancel
@@ -25,6 +27,7 @@ from calibration.store.references import (
 )
 from calibration.store.reports import add_look
 from calibration.store.retractions import add_retraction
+from calibration.store.seals import seal_evidence
 from calibration.store.sessions import (
     AssignmentEntry,
     SessionEntry,
@@ -91,7 +94,37 @@ def fill_every_table(session: Session) -> World:
     sign(session, world)
     add_look(session=session, look=look(world))
     fill_labeling_tables(session, world, drawn)
+    fill_grades_and_seals(session, world)
     return world
+
+
+def fill_grades_and_seals(session: Session, world: World) -> None:
+    """A grade that rests on the decision, what a person did about it, and a seal over the evidence."""
+    decision = next(iter_decisions(session=session))
+    entry = GradeEntry(
+        request_digest="a" * 64,
+        rubric_digest=world.rubric.digest,
+        item_id="case-0",
+        content_digest="b" * 64,
+        population="all mails",
+        role="acceptance",
+        overall="pending",
+        content={"criteria": []},
+        uses={"correct": decision.hash},
+        rationales={"correct": "it is not"},
+    )
+    (grade,) = add_grades(session=session, grades=[entry], actor="lead", at=NOW)
+    add_grade_event(
+        session=session,
+        grade=grade,
+        criterion="correct",
+        kind=GradeEventKind.RESOLVED,
+        verdict="pass",
+        note="read by a person",
+        actor="ann",
+        at=NOW,
+    )
+    seal_evidence(session=session, actor="lead", at=NOW)
 
 
 def fill_labeling_tables(session: Session, world: World, set_digest: str) -> None:

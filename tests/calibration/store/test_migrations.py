@@ -49,6 +49,7 @@ ROWS = {
     "0004": (),
     "0005": (),
     "0006": (),
+    "0007": (),
 }
 """A row or two of each revision, in the words that the databases of that revision understand."""
 BROKEN = """

@@ -10,11 +10,13 @@ import calibration.store.adjudication_draws
 import calibration.store.assessments
 import calibration.store.calls
 import calibration.store.decisions
+import calibration.store.grades
 import calibration.store.imports
 import calibration.store.people
 import calibration.store.rater_records
 import calibration.store.references
 import calibration.store.reports
+import calibration.store.seals
 import calibration.store.sessions
 import calibration.store.sets
 import calibration.store.verdicts  # noqa: F401 - all tables, to be compared with the migrations
