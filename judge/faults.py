@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
 
 from judge.calls import Fault, ModelCallError, ModelRequest
+
+if TYPE_CHECKING:
+    import httpx
 
 _BY_STATUS = {
     401: Fault.AUTH,
@@ -66,6 +67,8 @@ class Failure:
 
 def read_failure(error: Exception) -> Failure:
     """The fault behind an exception of LiteLLM, with the HTTP status and header that came with it."""
+    import httpx
+
     causes = tuple(_causes(error))
     answers = [cause.response for cause in causes if isinstance(cause, httpx.HTTPStatusError)]
     classes = {cls.__name__ for cls in type(error).__mro__}
@@ -103,6 +106,8 @@ def _by_status(status: int) -> Fault:
 
 def _content(answer: httpx.Response) -> bytes:
     """The body of an answer, b"" where it was not read."""
+    import httpx
+
     try:
         return answer.content
     except httpx.StreamError:
@@ -119,6 +124,8 @@ def _code(content: bytes) -> str:
 
 
 def _without_answer(causes: tuple[BaseException, ...], classes: set[str]) -> Fault:
+    import httpx
+
     if any(isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout) for cause in causes):
         return Fault.UNREACHABLE
     if any(isinstance(cause, TimeoutError | httpx.TimeoutException) for cause in causes):

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
+from typing import TypeVar
 
 from calibration.store.calls import tally_calls, tally_verdicts
 from calibration.store.database import Store
@@ -22,10 +25,12 @@ from judge.runs.bench import BaselineBench, Bench, needs_items, seat
 from judge.runs.budget import Budget, Tariff, dollars
 from judge.runs.entries import answer_entry, call_entry, not_sent
 from judge.runs.plan import RunPlan, Unit
-from judge.runs.recorder import PATIENCE_S, Recorder, require_space
+from judge.runs.recorder import PATIENCE_S, Recorder, bound_cache, require_space
 from judge.runs.summary import Progress, StopKind, Stopped
 from judge.runs.units import CHUNK, all_items, chunks, open_units
 from rubrics.errors import DeclarationError
+
+T = TypeVar("T")
 
 FAILURES_IN_A_ROW = 10
 """Calls that may fail one after the other, beyond those that may be in flight."""
@@ -66,6 +71,7 @@ class Engine:
         self._room = asyncio.Semaphore(options.concurrency)
         self._slots = asyncio.Semaphore(1)  # until a call came back: a wrong key then fails once, not N times
         self._slots_open = False
+        self._reading = ThreadPoolExecutor(1, "voirdire-reader")
         self._tasks: set[asyncio.Task[None]] = set()
         self._crash: Exception | None = None
         self._budget = Budget(options.max_cost_micros)
@@ -81,9 +87,16 @@ class Engine:
         Raises StoreError where the database fails for good, DeclarationError where an item cannot be asked;
         the calls in flight are finished and stored before, as far as the database takes them.
         """
+        with self._reading:
+            await self._work()
+        failure = self._crash or self._recorder.failure
+        if failure is not None:
+            raise failure
+
+    async def _work(self) -> None:
         options = self._options
-        self._budget = await asyncio.to_thread(self._open_budget)
-        bench = await asyncio.to_thread(self._seat)
+        self._budget = await self._aside(self._open_budget)
+        bench = await self._aside(self._seat)
         self._recorder = Recorder(
             self._store,
             self._run_key,
@@ -96,9 +109,6 @@ class Engine:
                 await self._feed(bench)
             finally:
                 await self._land()
-        failure = self._crash or self._recorder.failure
-        if failure is not None:
-            raise failure
 
     def stop(self, kind: StopKind, sentence: str) -> None:
         """Make no further call; those in flight are waited for. The first reason stands."""
@@ -110,6 +120,10 @@ class Engine:
         self.abandoned = True
         for task in self._tasks:
             task.cancel()
+
+    async def _aside(self, read: Callable[[], T]) -> T:
+        """What is read from the store, in the one thread that reads: each further one would keep memory."""
+        return await asyncio.get_running_loop().run_in_executor(self._reading, read)
 
     def _open_budget(self) -> Budget:
         with self._store.read() as session:
@@ -129,7 +143,7 @@ class Engine:
     async def _feed(self, bench: Bench) -> None:
         """Hand out units until none is left or the run stops."""
         for keys in chunks(self._plan):
-            for unit in await asyncio.to_thread(self._read, keys):
+            for unit in await self._aside(partial(self._read, keys)):
                 await self._room.acquire()
                 if self._halted():
                     return
@@ -144,6 +158,7 @@ class Engine:
     def _read(self, keys: list[str]) -> list[Unit | JudgeVerdict]:
         require_space(self._store, in_flight=self._options.concurrency)
         with self._store.read() as session:
+            bound_cache(session)
             return list(open_units(session=session, plan=self._plan, run_key=self._run_key, keys=keys))
 
     async def _start(self, unit: Unit, call: Prepared) -> bool:

@@ -9,7 +9,6 @@ from typing import Any
 
 from sqlmodel import Session
 
-from calibration.calibrate.references import read_references
 from calibration.labels import ReferenceLabel, ReferenceRule
 from calibration.store.calls import NO_ORDER
 from calibration.store.items import ErasedItem, Scope, item_keys, read_items
@@ -225,6 +224,8 @@ def _references(
     """What a fitted baseline learns from, with the digest of it; nothing for other judges."""
     if not isinstance(judge, BaselineJudge) or judge.name not in FITTED:
         return {}, {}
+    from calibration.calibrate.references import read_references  # with it comes numpy, 20 MB of it
+
     references: dict[str, dict[str, ReferenceLabel]] = {}
     labels: dict[str, str] = {}
     for criterion in criteria:

@@ -17,6 +17,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Self
 
+from sqlmodel import Session
+
 from calibration.store.calls import (
     CallEntry,
     FaultEntry,
@@ -31,6 +33,8 @@ from rubrics.errors import StoreError
 PATIENCE_S = 20.0
 """How long a database that may come back is waited for."""
 FIRST_WAIT_S = 0.2
+CACHE_KIB = 3072
+"""Of SQLite's pages, for each of the two connections of a run: memory that does not grow with the run."""
 SPARE_BYTES = 1 << 20
 SPARE_BYTES_A_CALL = 64 << 10
 """Free space without which no call starts: room for the answers in flight."""
@@ -169,11 +173,19 @@ class Recorder:
     def _store_once(self, group: _Group) -> None:
         at = self._now()
         with self._store.write() as session:
+            bound_cache(session)
             add_calls(session=session, calls=group.calls, at=at)
             # not strict: whatever was stored first for a unit stands
             add_verdicts(session=session, verdicts=group.verdicts, at=at, strict=False, known=self._known)
             add_faults(session=session, faults=group.faults, at=at)
             self.cancelled = cancel_requested(session=session, key=self._run_key)
+
+
+def bound_cache(session: Session) -> None:
+    """Keep the session's connection from holding more pages of a large database than a run needs."""
+    connection = session.connection()
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql(f"PRAGMA cache_size=-{CACHE_KIB}")
 
 
 def require_space(store: Store, *, in_flight: int) -> None:

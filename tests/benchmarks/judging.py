@@ -23,6 +23,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from judge.spec import Endpoint, ModelJudge
+from rubrics.order import OrderPolicy
+
 IN_FLIGHT = 64
 DELAY_S = 0.1
 REPLY = json.dumps({"reason": "Every figure stands in the policy.", "verdict": "pass"})
@@ -107,25 +110,40 @@ def counts(address: str) -> dict[str, int]:
         return dict(json.load(answer))
 
 
-def work(kind: str, address: str, items: int) -> dict[str, float]:
+def work(kind: str, address: str, items: int, database: str) -> dict[str, float]:
     """What one piece of work took: wall and processor seconds, and the most memory of its process in MiB."""
-    if kind == "raw":
-        took = _raw(address, items)
-    else:
-        took = _run(kind, address, items)
+    took = _raw(address, items) if kind == "raw" else _run(kind, address, items, database)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {"wall": took[0], "cpu": took[1], "rss_mib": peak}
 
 
-def _run(kind: str, address: str, items: int) -> tuple[float, float]:
-    """A run that stores everything, over the direct client or LiteLLM; set-up and imports not counted."""
+def spec_at(address: str) -> ModelJudge:
+    """The judge whose model is at the address, asked in one order."""
+    return ModelJudge(
+        kind="model",
+        name="served",
+        model="openai/served-1",
+        endpoint=Endpoint.COMPATIBLE,
+        api_base=address,
+        order=OrderPolicy.AS_DECLARED,
+    )
+
+
+def set_up(address: str, items: int, database: str) -> None:
+    """Record what a run needs, in a process of its own, whose memory is nobody's."""
+    from calibration.store.schema import open_store
+    from tests.judge.run_world import lay_down, numbered
+
+    with open_store(database) as store:
+        lay_down(store, numbered(items), spec_at(address))
+
+
+def _run(kind: str, address: str, items: int, database: str) -> tuple[float, float]:
+    """A run that stores everything, over the direct client or LiteLLM; imports not counted as time."""
     from calibration.store.schema import open_store
     from judge.direct_client import connect_direct
-    from judge.runs import RunOptions, run_judge
-    from judge.spec import Endpoint
-    from rubrics.order import OrderPolicy
-    from tests.judge.cases import judge
-    from tests.judge.run_world import lay_down, numbered, planned
+    from judge.runs import RunOptions, plan_run, run_judge
+    from tests.judge.cases import POINTWISE
 
     connects: Any = connect_direct
     if kind == "litellm":
@@ -133,16 +151,15 @@ def _run(kind: str, address: str, items: int) -> tuple[float, float]:
 
         map_prices("any")  # imports LiteLLM
         connects = connect
-    spec = judge(
-        model="openai/served-1",
-        endpoint=Endpoint.COMPATIBLE,
-        api_base=address,
-        order=OrderPolicy.AS_DECLARED,
-    )
-    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "voirdire.db") as store:
-        for start in range(0, items, 1000):
-            lay_down(store, numbered(items)[start : start + 1000], spec)
-        plan = planned(store, spec)
+    with open_store(database) as store:
+        with store.read() as session:
+            plan = plan_run(
+                session=session,
+                judge=spec_at(address),
+                rubric=POINTWISE,
+                dataset="support",
+                criteria=("states_terms",),
+            )
         began, cpu = time.perf_counter(), time.process_time()
         options = RunOptions(concurrency=IN_FLIGHT)
         summary = run_judge(store, plan, lambda: connects(rng=Random(1)), options=options)
@@ -156,13 +173,11 @@ def _raw(address: str, items: int) -> tuple[float, float]:
     from judge.grading import Prepared, prepare, sit
     from judge.model_client import LiteLLMTransport
     from judge.question import Question
-    from judge.spec import Endpoint
     from rubrics.order import Order
-    from tests.judge.cases import POINTWISE, STATES, judge
+    from tests.judge.cases import POINTWISE, STATES
     from tests.judge.run_world import numbered
 
-    spec = judge(model="openai/served-1", endpoint=Endpoint.COMPATIBLE, api_base=address)
-    sitting = sit(spec, POINTWISE, secret=bytes(16))
+    sitting = sit(spec_at(address), POINTWISE, secret=bytes(16))
     calls = [prepare(sitting, Question(POINTWISE, STATES, item), order=Order.AB) for item in numbered(items)]
     transport = LiteLLMTransport()
     arguments = [transport._arguments(call.request) for call in calls if isinstance(call, Prepared)]
@@ -185,8 +200,12 @@ def _raw(address: str, items: int) -> tuple[float, float]:
 
 def measured(kind: str, address: str, items: int) -> dict[str, float]:
     """`work` in a process of its own."""
-    command = [sys.executable, "-m", "tests.benchmarks.judging", "--work", kind, address, str(items)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        database = str(Path(folder) / "voirdire.db")
+        for task in ("set-up", kind) if kind != "raw" else (kind,):
+            command = [sys.executable, "-m", "tests.benchmarks.judging", "--work"]
+            command += [task, address, str(items), database]
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -234,13 +253,16 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="rounds (default 3)")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the full number of items")
     parser.add_argument("--serve", type=float, help=argparse.SUPPRESS)
-    parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--work", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve is not None:
         asyncio.run(serve(options.serve))
     elif options.work is not None:
-        kind, address, items = options.work
-        print(json.dumps(work(kind, address, int(items))))
+        kind, address, count, database = options.work
+        if kind == "set-up":
+            set_up(address, int(count), database)
+        else:
+            print(json.dumps(work(kind, address, int(count), database)))
     else:
         items, many = (round(n * options.scale) for n in (1000, 10_000))
         found = figures(options.rounds, items=items, many=many)
