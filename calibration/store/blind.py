@@ -136,8 +136,10 @@ _FREE = frozenset(
         sqlite3.SQLITE_RECURSIVE,
     }
 )
-_REFERS = ("verdict", "reply_digest")
-"""The one secret column that refers to a table that raters add to: SQLite looks for rows that would refer to
+_REFERS = frozenset(
+    {("verdict", "reply_digest"), ("grade", "rationale_digest"), ("grade_event", "note_digest")}
+)
+"""The secret columns that refer to a table that raters add to: SQLite looks for rows that would refer to
 a new text, and is told NULL, as is whoever asks for the column."""
 _PRAGMAS = frozenset({"query_only", "foreign_key_list", "table_info", "table_xinfo", "wal_checkpoint"})
 
@@ -153,7 +155,7 @@ def _allowed(
     }
     if action in _FREE:
         return sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_READ and (first, second) == _REFERS:
+    if action == sqlite3.SQLITE_READ and (first, second) in _REFERS:
         return sqlite3.SQLITE_IGNORE
     if action == sqlite3.SQLITE_PRAGMA:
         return sqlite3.SQLITE_OK if first in _PRAGMAS else sqlite3.SQLITE_DENY
