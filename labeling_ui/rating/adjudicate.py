@@ -107,6 +107,7 @@ def _first_step(me: Person, task: Task, desk: Desk) -> None:
     _listen(bar, task, desk.half, reading.note_key(task))
 
 
+@here.only(Role.ADJUDICATOR)
 def choose(me: Person, task: Task, choice: Choice) -> None:
     """Take a choice of the own verdict: ask on, or record it, which opens the reveal."""
     now = here.clock()
@@ -200,6 +201,7 @@ def _answers(task: Task, first: GivenAnswer, found: tuple[Revealed, ...]) -> Non
     show(card.format(eyebrow("Answers in dispute"), Markup("").join(rows), own))
 
 
+@here.only(Role.ADJUDICATOR)
 def resolve(me: Person, task: Task, value: str) -> None:
     """Record the resolution; leaving the item unresolved is one too."""
     now = here.clock()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Final
+from functools import wraps
+from typing import Concatenate, Final, ParamSpec
 
 import streamlit as st
 
@@ -11,10 +13,12 @@ from calibration.labeling.people import Role, require, roles, sign_in
 from calibration.labeling.records import Person
 from calibration.store.blind import open_rating_store
 from calibration.store.database import Store
+from labeling_ui.rating.desk import Desk, as_sentence, keep
 from labeling_ui.settings import AppName, Settings, SignIn, current
 from rubrics.errors import RaterRefused
 
 _PERSON: Final = "person"
+Arguments = ParamSpec("Arguments")
 SIGN_IN_FIRST: Final = "sign in first: reload the page"
 
 
@@ -97,3 +101,28 @@ def signed_in(role: Role) -> Person:
         raise RaterRefused(SIGN_IN_FIRST)
     require(store=store(), person=who, role=role, now=clock())
     return who
+
+
+Acting = Callable[Concatenate[Person, Arguments], None]
+
+
+def only(role: Role) -> Callable[[Acting[Arguments]], Acting[Arguments]]:
+    """Lets an action through for whoever still holds the role in the moment of the press.
+
+    A page was drawn before; a role may have been taken since. What is refused is audited and said.
+    """
+
+    def guarded(act: Acting[Arguments]) -> Acting[Arguments]:
+        @wraps(act)
+        def acting(me: Person, /, *args: Arguments.args, **more: Arguments.kwargs) -> None:
+            try:
+                if signed_in(role).id != me.id:
+                    raise RaterRefused(SIGN_IN_FIRST)
+            except RaterRefused as refused:
+                keep(Desk(said=as_sentence(refused)))
+                return
+            act(me, *args, **more)
+
+        return acting
+
+    return guarded

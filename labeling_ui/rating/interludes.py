@@ -8,6 +8,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from calibration.labeling import rating
+from calibration.labeling.people import Role
 from calibration.labeling.records import (
     EventKind,
     Feedback,
@@ -120,6 +121,7 @@ def _break_card(me: Person, task: Task, made: Progress) -> None:
     _bar(token, buttons, title)
 
 
+@here.only(Role.RATER)
 def _paused(me: Person, session: str, kind: EventKind) -> None:
     rating.note_event(store=here.store(), rater=me.handle, session=session, kind=kind, now=here.clock())
 
@@ -154,6 +156,7 @@ def _change(change: Change) -> Markup:
 _TAGS: Final = {Edit.KEPT: "span", Edit.ADDED: "ins", Edit.REMOVED: "del"}
 
 
+@here.only(Role.RATER)
 def _read(me: Person, session: str) -> None:
     rating.note_event(
         store=here.store(), rater=me.handle, session=session, kind=EventKind.RUBRIC_NOTICE, now=here.clock()

@@ -136,6 +136,7 @@ def aside_bar(me: Person, task: Task) -> Bar:
 # -- what a press does
 
 
+@here.only(Role.RATER)
 def choose(me: Person, task: Task, choice: Choice) -> None:
     """Take a choice: ask on, or store the whole answer at once."""
     now = here.clock()
@@ -197,6 +198,7 @@ def go_back(token: str) -> None:
         keep(replace(desk, half=START, setting_aside=False))
 
 
+@here.only(Role.RATER)
 def take_back(me: Person, task: Task) -> None:
     """Undo the last answer: it is taken back, both entries stay, and its item is next again."""
     lookback.retract_last(me, task.session)
@@ -209,6 +211,7 @@ def ask_aside(token: str) -> None:
         keep(replace(desk, setting_aside=True, said=""))
 
 
+@here.only(Role.RATER)
 def set_aside(me: Person, task: Task) -> None:
     """Flag the item as broken, with the note as the reason."""
     note = reading.noted(task)

@@ -8,6 +8,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from calibration.labeling import looking, rating
+from calibration.labeling.people import Role
 from calibration.labeling.records import Past, Person, Task
 from labeling_ui.components import keycap, show, untrusted
 from labeling_ui.rating import here, interludes, reading
@@ -33,6 +34,7 @@ def place_of(past: Past) -> Looking:
     return Looking(past.session, past.assignment, past.criterion)
 
 
+@here.only(Role.RATER)
 def step_back(me: Person, session: str, at: Looking | None) -> None:
     """Look at the answer before the one that is looked at, or at the newest one."""
     places = [place_of(each) for each in answers_before(me, session)]
@@ -47,12 +49,14 @@ def retract_last(me: Person, session: str) -> None:
     if not standing:
         keep(Desk(token="", said="There is no answer to take back."))
         return
-    _retract(me, place_of(standing[0]), "")
+    _retract(me, standing[0], "")
 
 
-def _retract(me: Person, at: Looking, why: str, *, stay: bool = False) -> None:
+def _retract(me: Person, past: Past, why: str, *, stay: bool = False) -> None:
+    """Take the answer back; its note stands in the field again, for words are not to be typed twice."""
+    at = place_of(past)
     try:
-        rating.retract(
+        task = rating.retract(
             store=here.store(),
             rater=me.handle,
             assignment=at.assignment,
@@ -63,6 +67,7 @@ def _retract(me: Person, at: Looking, why: str, *, stay: bool = False) -> None:
     except JudgeCalibrationError as error:
         keep(Desk(token="", said=as_sentence(error), looking=at if stay else None))
         return
+    st.session_state[reading.note_key(task)] = past.given.note
     keep(Desk(token=""))
 
 
@@ -80,14 +85,13 @@ def page(me: Person, at: Looking) -> None:
         keep(Desk(token="", said=as_sentence(error)))
         st.rerun()
     interludes.sentence(load().said)
-    changeable = _card(me, task, at)
+    line = next((each for each in answers_before(me, at.session) if place_of(each) == at), None)
+    _show(task, line)
     token = f"look-{task.key}"
     bar = Bar(
         token=token,
         buttons=(
-            Button(
-                "change", "Change this answer", "X", change, (me, at, task), quiet=False, enabled=changeable
-            ),
+            Button("change", "Change this answer", "X", change, (me, line, task), enabled=_changeable(line)),
             Button("before", "The one before", "Left", step_back, (me, at.session, at), quiet=True),
             Button("now", "Back to the current item", "Right", back, (), quiet=True),
         ),
@@ -97,12 +101,15 @@ def page(me: Person, at: Looking) -> None:
     say = (
         f"Your answer to item {task.position} of {task.of}, criterion {task.criterion_no} of {task.criteria}"
     )
-    listen(Screen(token=token, item=token, say=say, keys=bar.keys, note=f"why-{task.key}"))
+    listen(Screen(token=token, item=token, say=say, keys=bar.keys, note=_why_key(task)))
 
 
-def _card(me: Person, task: Task, at: Looking) -> bool:
-    """Show the item and the answer beside it; whether the answer may still be changed."""
-    line = next((each for each in answers_before(me, at.session) if place_of(each) == at), None)
+def _changeable(line: Past | None) -> bool:
+    return line is not None and line.changeable
+
+
+def _show(task: Task, line: Past | None) -> None:
+    """Show the item and the answer beside it, and ask why it should change where it may."""
     left, right = st.columns(reading.COLUMNS, gap="large")
     with left:
         reading.item(task, task.given.spans if task.given else ())
@@ -110,10 +117,8 @@ def _card(me: Person, task: Task, at: Looking) -> bool:
         if task.given is not None:
             reading.given_answer(task, task.given)
         reading.card(task)
-        if line is None or not line.changeable:
-            return False
-        _why_field(task)
-    return True
+        if _changeable(line):
+            _why_field(task)
 
 
 def _why_field(task: Task) -> None:
@@ -122,7 +127,7 @@ def _why_field(task: Task) -> None:
     show(Markup('<div class="vd-note"><span>{}</span><span>{}</span></div>').format(untrusted(label), keys))
     st.text_area(
         label,
-        key=f"why-{task.key}",
+        key=_why_key(task),
         height=68,
         max_chars=reading.LONGEST_NOTE,
         label_visibility="collapsed",
@@ -130,9 +135,14 @@ def _why_field(task: Task) -> None:
     )
 
 
-def change(me: Person, at: Looking, task: Task) -> None:
+@here.only(Role.RATER)
+def change(me: Person, past: Past, task: Task) -> None:
     """Take the answer back, so that its item is next; the answer and that it was taken back both stay."""
-    _retract(me, at, str(st.session_state.get(f"why-{task.key}") or ""), stay=True)
+    _retract(me, past, str(st.session_state.get(_why_key(task)) or ""), stay=True)
+
+
+def _why_key(task: Task) -> str:
+    return f"why-{task.key}"
 
 
 def back() -> None:

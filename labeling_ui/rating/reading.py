@@ -51,8 +51,11 @@ def ranges(spans: Iterable[Span]) -> Mapping[str, Sequence[Range]]:
 
 
 def card(task: Task) -> None:
-    """Show what is asked and when to give which answer."""
-    show(criterion_panel(task.criterion, number=task.criterion_no, of=task.criteria, rubric=task.rubric.ref))
+    """Show what is asked and when to give which answer; no worked examples where one of them is the task."""
+    criterion = task.criterion
+    if task.kind is TaskKind.PRACTICE:
+        criterion = criterion.model_copy(update={"examples": ()})
+    show(criterion_panel(criterion, number=task.criterion_no, of=task.criteria, rubric=task.rubric.ref))
 
 
 def legend(task: Task, choices: Sequence[Choice]) -> None:

@@ -32,7 +32,7 @@ def page() -> None:
     else:
         interludes.plain_page(
             "Nobody is signed in.",
-            "A proxy stands before this address and says who you are, and it said nothing. Tell whoever runs it.",
+            "A proxy says who you are here, and it said nothing. Tell whoever runs it.",
         )
 
 

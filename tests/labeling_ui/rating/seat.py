@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.components.v2.component_manager import BidiComponentManager  # noqa: TID251
 from streamlit.testing.v1 import AppTest  # noqa: TID251 -- the pages are run as Streamlit runs them
 
 from calibration.labeling import rating
@@ -38,10 +39,13 @@ class Clock:
 class Seat:
     """One tab of the app."""
 
-    def __init__(self, room: Room, who: str | None) -> None:
+    def __init__(self, room: Room, who: str | None, *, user: Mapping[str, Any] | None = None) -> None:
         self.room = room
         self.who = who
         self.app = AppTest.from_file(APP, default_timeout=60)
+        # else every tab looks through all installed packages for components: a second each
+        self.app._bidi_component_manager = BidiComponentManager()
+        self.app.user = dict(user or {})
         self._run(self.app.run)
 
     def _run(self, act: Callable[[], object]) -> None:
@@ -78,6 +82,12 @@ class Seat:
         """Type into the field of the page; nothing is sent before the next press."""
         (field,) = self.app.text_area
         field.set_value(words)
+        return self
+
+    def type_name(self, name: str) -> Seat:
+        """Type a name at the door."""
+        (field,) = self.app.text_input
+        field.set_value(name)
         return self
 
     @property
@@ -120,7 +130,23 @@ class Room:
 
     def rows(self, table: str, columns: str = "*") -> list[tuple[Any, ...]]:
         """The rows of a table, oldest first."""
-        order = {"assessment": "recorded_at, revision", "rater_event": "at"}.get(table, "recorded_at")
+        order = {"assessment": "recorded_at, revision", "rater_event": "at", "audit_event": "seq"}.get(
+            table, "recorded_at"
+        )
         with self.store.read() as session:
             found = session.connection().exec_driver_sql(f"SELECT {columns} FROM {table} ORDER BY {order}")
             return [tuple(row) for row in found]
+
+
+def everything(seat: Seat) -> str:
+    """All that the server sent for the page, keys of widgets and hidden elements included."""
+
+    def sent(block: Any) -> Iterator[str]:
+        for child in block.children.values():
+            if hasattr(child, "children"):
+                yield str(child.proto)
+                yield from sent(child)
+            elif "<style>" not in str(child.proto):
+                yield str(child.proto)
+
+    return "\n".join(sent(seat.app._tree))
