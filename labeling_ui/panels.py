@@ -14,7 +14,7 @@ from labeling_ui.texts import laid_out, prose, trajectory
 from rubrics.criterion import Criterion, EvidenceSource, Example
 from rubrics.scale import OrdinalScale
 
-LONG: Final = 4_000
+LONG: Final = 2_400
 """Characters of an evidence field beyond which the rest is folded; text under judgment never is."""
 
 
@@ -46,7 +46,8 @@ def field_panel(field: Field, spans: Iterable[Range] = (), *, folded: bool = Fal
     marked = list(spans)
     candidate = field.source is EvidenceSource.CANDIDATE
     found = steps(field.text)
-    body = trajectory(field.text, found, marked) if found else _body(field.text, marked, candidate)
+    inside = trajectory(field.text, found, marked) if found else _body(field.text, marked, candidate)
+    body = Markup('<div class="vd-body">{}</div>').format(inside)
     chip = source_chip(field.source)
     kind = f"vd-field vd-{field.source.value}"
     if candidate or (field.source is EvidenceSource.RECORDED and not folded):
@@ -64,10 +65,10 @@ def _body(text: str, spans: Sequence[Range], whole: bool) -> Markup:
     if whole or len(text) <= LONG:
         return laid_out(text, spans)
     cut = _cut(text)
-    rest = Markup('<details class="vd-rest"{}><summary>{} more characters</summary>{}</details>')
+    rest = Markup('<details class="vd-rest"{}><summary>Show {} more characters</summary>{}</details>')
     opened = Markup(" open") if any(end > cut for _, end in spans) else Markup("")
     later = laid_out(text[cut:], [(a - cut, b - cut) for a, b in spans])
-    return laid_out(text[:cut], spans) + rest.format(opened, f"{len(text) - cut:,}", later)
+    return laid_out(text[:cut].rstrip(), spans) + rest.format(opened, f"{len(text) - cut:,}", later)
 
 
 def _cut(text: str) -> int:

@@ -82,16 +82,20 @@ def trajectory(text: str, found: Sequence[Step], spans: Iterable[Range] = ()) ->
 
 
 def _step(number: int, step: Step, *, opened: bool) -> Markup:
-    first = next((words for _, words in step.parts if words.strip()), "")
+    first = " · ".join(words for _, words in step.parts if words.strip())
     head = Markup(
         '<summary><span class="vd-no">{}</span> <b>{}</b> <span class="vd-first">{}</span></summary>'
     )
-    parts = Markup("").join(
-        Markup('<div class="vd-part"><span class="vd-part-name">{}</span>{}</div>').format(
-            untrusted(name), laid_out(words)
-        )
-        for name, words in step.parts
-    )
+    parts = Markup("").join(_part(name, words) for name, words in step.parts)
     summary = head.format(number, untrusted(plain(step.actor)), untrusted(plain(first)))
     folded = Markup('<details class="vd-step"{}>{}{}</details>')
     return folded.format(Markup(" open") if opened else Markup(""), summary, parts)
+
+
+def _part(name: str, words: str) -> Markup:
+    called = (
+        Markup("")
+        if name == "content"
+        else Markup('<span class="vd-part-name">{}</span>').format(untrusted(name))
+    )
+    return Markup('<div class="vd-part">{}{}</div>').format(called, laid_out(words))

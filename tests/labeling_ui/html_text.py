@@ -16,6 +16,8 @@ class Reader(HTMLParser):
         self.tags: list[str] = []
         self.attributes: list[tuple[str, str | None]] = []
         self.words: list[str] = []
+        self.raw: list[str] = []
+        """The words with chips as they stand."""
         self._chip = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -30,6 +32,7 @@ class Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         """Note words, or the character that a chip stands for."""
+        self.raw.append(data)
         found = _CHIP.fullmatch(data) if self._chip else None
         self.words.append(chr(int(found[1], 16)) * int((found[2] or "1").replace(",", "")) if found else data)
 
