@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from calibration.calibrate.cases import Placed
 from calibration.calibrate.references import References
 from calibration.calibrate.verdicts import Judged
+from calibration.evidence import AdjudicationFigure
 from calibration.store.judges import StoredJudge
 
 
@@ -27,4 +28,29 @@ def warnings_of(
     absent = sum(each.item.item_id not in judged.answers for each in placed)
     if absent:
         warnings.append(f"{absent} of {len(placed)} items have no verdict of {judge.name}: missing, open")
+    return warnings
+
+
+def labeling_warnings(
+    closed: Mapping[str, int], references: References, adjudication: AdjudicationFigure | None
+) -> list[str]:
+    """The remarks on how the labels came to be; empty where nothing is unusual.
+
+    Args:
+        closed: by item id, assessments that were open when the observation window ended.
+        references: of the items of the set.
+        adjudication: what a draw by judge x rater cells showed, where there was one.
+    """
+    warnings = []
+    if closed:
+        unlabelled = sum(item not in references.by_item for item in closed)
+        warnings.append(
+            f"{sum(closed.values())} assessments were still open when the observation window closed: unknown "
+            f"(error, window_closed); {unlabelled} items have no label because of that and stay unresolved"
+        )
+    if adjudication is not None:
+        warnings.append(
+            f"{adjudication.drawn} of {adjudication.cases} cases were drawn for adjudication by what this "
+            "judge said: drawn and undrawn references differ in kind, so read the re-weighted FAR beside FAR"
+        )
     return warnings

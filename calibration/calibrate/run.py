@@ -5,7 +5,7 @@ No number is returned whose look is not recorded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,13 +13,15 @@ from typing import Any
 from sqlmodel import Session
 
 from calibration.admission import decide
+from calibration.calibrate.adjudication_draw import adjudication_figure
 from calibration.calibrate.baselines import Beside, baselines_beside, no_better
 from calibration.calibrate.cases import answer_table, has_claim, make_cases
 from calibration.calibrate.evidence_set import EvidenceSet
 from calibration.calibrate.references import References, read_references, record_references
-from calibration.calibrate.remarks import warnings_of
+from calibration.calibrate.remarks import labeling_warnings, warnings_of
 from calibration.calibrate.verdicts import Judged, read_verdicts
 from calibration.evidence import (
+    AdjudicationFigure,
     AdmissionOutcome,
     CalibrationReport,
     Case,
@@ -35,6 +37,7 @@ from calibration.store.decisions import iter_decisions
 from calibration.store.judges import StoredJudge
 from calibration.store.operation import operation_of
 from calibration.store.reports import Look, LookKind, Steered, add_look, add_report, list_looks
+from calibration.store.sessions import closures_in
 from rubrics.criterion import Criterion
 from rubrics.digest import digest
 from rubrics.errors import DeclarationError, RecordError
@@ -177,6 +180,17 @@ def _examine(
             "run `voirdire judge run` or `voirdire verdicts import`"
         )
     cases = make_cases(evidence.placed, references, judged, criterion)
+    adjudication = adjudication_figure(
+        session=session,
+        evidence=evidence,
+        judge=judge,
+        rubric=rubric,
+        criterion=criterion.key,
+        references=references,
+    )
+    closed = closures_in(
+        session=session, scope=evidence.scope, rubric_digest=rubric.digest, criterion=criterion.key
+    )
     others = [each for each in beside if each.digest != judge.digest]
     report = build_report(
         cases,
@@ -191,18 +205,34 @@ def _examine(
         policy=asked.policy,
         assessments=references.assessments,
         baselines=[each.figure for each in others],
-        supplement=_supplement(session, asked, criterion, references, judged),
+        supplement=_supplement(session, asked, criterion, references, judged, adjudication),
         constructed=evidence.constructed,
         warnings=[
             *warnings_of(judge, judged, references, evidence.placed),
+            *labeling_warnings(closed, references, adjudication),
             *no_better(judge, cases, others),
         ],
     )
-    return _Examined(judge, judged, cases, report, _input_digest(asked, judge, judged, references))
+    beside_labels = _beside_labels(closed, adjudication)
+    inputs = _input_digest(asked, judge, judged, references, beside_labels)
+    return _Examined(judge, judged, cases, report, inputs)
+
+
+def _beside_labels(closed: Mapping[str, int], adjudication: AdjudicationFigure | None) -> dict[str, Any]:
+    """What else of a labeling session a report says; empty where there was none, so that nothing moves."""
+    found: dict[str, Any] = {"window_closed": sorted(closed.items())} if closed else {}
+    if adjudication is not None:
+        found["drawn"] = adjudication.model_dump(mode="json", include={"cells"})
+    return found
 
 
 def _supplement(
-    session: Session, asked: Asked, criterion: Criterion, references: References, judged: Judged
+    session: Session,
+    asked: Asked,
+    criterion: Criterion,
+    references: References,
+    judged: Judged,
+    adjudication: AdjudicationFigure | None,
 ) -> Supplement:
     items = [each.item.item_id for each in asked.evidence.placed]
     plain = criterion.scale.kind == "binary"
@@ -214,13 +244,20 @@ def _supplement(
         design=asked.evidence.design,
         claim=asked.evidence.claim,
         exploratory=asked.exploratory,
+        adjudication=adjudication,
         operation=operation_of(
             session=session, scope=asked.evidence.scope, run_key=judged.run, criterion=criterion.key
         ),
     )
 
 
-def _input_digest(asked: Asked, judge: StoredJudge, judged: Judged, references: References) -> str:
+def _input_digest(
+    asked: Asked,
+    judge: StoredJudge,
+    judged: Judged,
+    references: References,
+    beside_labels: Mapping[str, Any],
+) -> str:
     """Identity of a look: the labels, verdicts, rubric, policy and set that it is at."""
     return digest(
         {
@@ -232,6 +269,7 @@ def _input_digest(asked: Asked, judge: StoredJudge, judged: Judged, references: 
             "rule": [asked.reference_rule.value, asked.min_raters, sorted(asked.sources)],
             "references": sorted((item, found.inputs) for item, found in references.by_item.items()),
             "verdicts": sorted(judged.digests),
+            **beside_labels,
         }
     )
 

@@ -21,6 +21,8 @@ from calibration.evidence.decisions import (
     Tie,
 )
 from calibration.evidence.figures import (
+    AdjudicationCellFigure,
+    AdjudicationFigure,
     AlphaFigure,
     AnswerAgreementFigure,
     BaselineFigure,
@@ -54,6 +56,8 @@ from calibration.evidence.reports import (
 
 __all__ = [
     "REPORT_SCHEMA",
+    "AdjudicationCellFigure",
+    "AdjudicationFigure",
     "AdmissionDecision",
     "AdmissionOutcome",
     "AlphaFigure",

@@ -241,6 +241,45 @@ class RaterErrorFigure(Frozen):
     undefined: str | None = None
 
 
+class AdjudicationCellFigure(Frozen):
+    """One cell of judge x raters, and what adjudicating a known share of it showed."""
+
+    judge_accepted: bool
+    raters: str
+    """pass or fail where all raters say so; disagree, or undecided where nobody decides."""
+    cases: int
+    drawn: int
+    probability: float
+    """With which each case of the cell was drawn."""
+    adjudicated: int
+    failures: int
+    """Adjudicated as fail."""
+
+
+class AdjudicationFigure(Frozen):
+    """FAR against the adjudicated truth, re-weighted from a recorded draw out of all four cells."""
+
+    cells: tuple[AdjudicationCellFigure, ...]
+    cases: int
+    drawn: int
+    adjudicated: int
+    estimate: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    """For the population that the set was sampled from."""
+    set_lower: float | None = None
+    set_upper: float | None = None
+    """For this fixed set: no width where every case was adjudicated."""
+    confidence: float | None = None
+    method: str | None = None
+    accepted_failures: float | None = None
+    """Estimated failures that the judge accepted."""
+    failures: float | None = None
+    """Estimated failures."""
+    undefined: str | None = None
+    """Why there is no rate yet."""
+
+
 class BaselineFigure(Frozen):
     """A trivial judge on the same items, for comparison; never a candidate."""
 

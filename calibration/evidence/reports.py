@@ -8,6 +8,7 @@ from pydantic import Field
 
 from calibration.evidence.cases import Frozen, VerdictTable
 from calibration.evidence.figures import (
+    AdjudicationFigure,
     AnswerAgreementFigure,
     BaselineFigure,
     Bounds,
@@ -120,6 +121,8 @@ class CalibrationReport(Frozen):
     corrected: CorrectedFigure | None = None
     restated: RestatedFigure | None = None
     rater_error: RaterErrorFigure | None = None
+    adjudication: AdjudicationFigure | None = None
+    """FAR re-weighted by adjudication; null where no cases were drawn for this judge."""
     operation: OperationFigure | None = None
     """Null where neither cost nor duration of any verdict was recorded."""
     target: str = ""

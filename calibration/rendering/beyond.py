@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from calibration.evidence import CalibrationReport, CorrectedFigure, GroupFigure, RaterErrorFigure
+from calibration.evidence import (
+    AdjudicationFigure,
+    CalibrationReport,
+    CorrectedFigure,
+    GroupFigure,
+    RaterErrorFigure,
+)
 from calibration.rendering.numbers import (
     fixed,
     interval_decimals,
@@ -53,6 +59,8 @@ def _of_report(report: CalibrationReport) -> Iterator[str]:
     for kind, groups in (("failure mode", report.failure_modes), ("severity", report.severities)):
         for group in groups:
             yield _group(kind, group)
+    if report.adjudication is not None:
+        yield _adjudication(report.adjudication)
     if report.corrected is not None:
         yield _corrected(report.corrected)
     again = report.restated
@@ -71,6 +79,17 @@ def _group(kind: str, group: GroupFigure) -> str:
     standing = f", {_STANDING[group.status]}" if group.status else ""
     return (
         f"{kind} {group.group}: {far.count} failing answers accepted, {far.estimate} {far.interval}{standing}"
+    )
+
+
+def _adjudication(found: AdjudicationFigure) -> str:
+    drawn = f"{whole(found.adjudicated)} of {whole(found.drawn)} drawn cases adjudicated"
+    if found.estimate is None or found.lower is None or found.upper is None:
+        return f"{drawn}; no FAR against the adjudicated truth: {found.undefined}"
+    share = _estimate(found.estimate, found.lower, found.upper)
+    return (
+        f"{drawn}, drawn from accepted and not accepted answers alike; re-weighted to all "
+        f"{whole(found.cases)}, its FAR against the adjudicated truth is {share}"
     )
 
 

@@ -152,6 +152,7 @@ def _supplied(supplement: Supplement, table: VerdictTable) -> dict[str, Any]:
         "design": supplement.design,
         "claim": supplement.claim,
         "exploratory": supplement.exploratory,
+        "adjudication": supplement.adjudication,
     }
 
 

@@ -85,6 +85,8 @@ def _ground(report: CalibrationReport) -> Iterator[tuple[str, str]]:
         if seeing:
             total = sum(raters.blind.values())
             yield "blindness", f"{seeing} of {total} labels do not say that the rater was blind to the judge"
+    if report.adjudication is not None and report.adjudication.undefined is not None:
+        yield "adjudication", report.adjudication.undefined
     if report.position is None:
         yield "position", "one order per item: whether order moves the verdict was not looked at"
     if report.repeats is None:

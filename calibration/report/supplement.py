@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from calibration.evidence import (
+    AdjudicationFigure,
     AnswerAgreementFigure,
     GateFigure,
     OperationFigure,
@@ -65,6 +66,8 @@ class Supplement:
     """The items were sampled from what the judge accepted: no FAR follows from them."""
     exploratory: str | None = None
     """Why the report cannot admit, in a sentence."""
+    adjudication: AdjudicationFigure | None = None
+    """What a draw from all cells of judge x raters showed."""
     operation: OperationFigure | None = None
     """What the verdicts cost and how long they took."""
 

@@ -16,6 +16,7 @@ from sqlmodel import Field, Session
 
 from calibration.store.columns import Row, in_utc, one_of, row_key, table_of, text_column, time_column
 from calibration.store.inserting import insert_many
+from calibration.store.items import ItemRow, Scope
 from calibration.store.text import name, stored_json
 from rubrics.errors import DifferentRecord, RecordError
 
@@ -455,6 +456,18 @@ def add_closures(*, session: Session, closures: Iterable[tuple[Assigned, str, st
         for each, rubric, criterion in closures
     )
     return insert_many(session=session, row=AssignmentClosureRow, rows=rows, identity="key").added
+
+
+def closures_in(*, session: Session, scope: Scope, rubric_digest: str, criterion: str) -> dict[str, int]:
+    """By item id, how many assessments were left open when a window ended."""
+    closure, item = table_of(AssignmentClosureRow), table_of(ItemRow)
+    query = scope.applied(
+        sa.select(item.c.item_id, sa.func.count()).select_from(
+            closure.join(item, closure.c.item_key == item.c.key)
+        )
+    )
+    query = query.where(closure.c.rubric_digest == rubric_digest, closure.c.criterion == criterion)
+    return {str(row[0]): int(row[1]) for row in session.connection().execute(query.group_by(item.c.item_id))}
 
 
 _SESSION = table_of(LabelingSessionRow)
