@@ -8,7 +8,9 @@ from typing import Final
 from calibration.interchange.columns import Part, Plan, listed, plain_name
 from calibration.interchange.gather import Gathered
 from calibration.interchange.grid import Grid
+from calibration.interchange.ids import alike
 from calibration.interchange.layout import Layout
+from calibration.interchange.lines import shown
 from calibration.interchange.options import OnRepeat, ReadOptions
 from calibration.interchange.words import WordBook
 
@@ -39,6 +41,13 @@ def _row_warnings(grid: Grid, options: ReadOptions, gathered: Gathered, book: Wo
     refused = len({problem.line for problem in (*grid.bad, *gathered.problems)})
     if refused:
         yield f"{_count(refused, grid.unit)} could not be read and {_are(refused)} in no figure (--skip-bad)"
+    pairs = alike(gathered.facts)
+    if pairs:
+        first, second = map(shown, pairs[0])
+        yield (
+            f"{_count(len(pairs), 'id')} like another but for case or spaces ({first} and {second}): "
+            "each counts as an answer of its own"
+        )
     if gathered.duplicates:
         yield f"{_count(gathered.duplicates, 'exact repeat')} of an earlier row ignored"
     if gathered.repeats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple, TypeVar
 
 from calibration.interchange.columns import Part
+from calibration.interchange.ids import no_id
 from calibration.interchange.layout import Layout
 from calibration.interchange.lines import shown
 from calibration.interchange.words import Cell, Side, UnmappedWords, WordBook, fold
@@ -23,13 +24,6 @@ BLIND_WORDS: Final = {
     "": Blindness.UNKNOWN,
 }
 SOURCE_WORDS: Final = {**{source.value: source for source in LabelSource}, "": LabelSource.HUMAN}
-# what software writes for a value that it does not have; as an id it would make one item of many
-# fmt: off
-_NO_IDS: Final = frozenset({
-    "nan", "null", "none", "na", "n/a", "#n/a", "<na>", "undefined",
-    "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity",
-})
-# fmt: on
 _LABELS: Final = (
     (Part.HUMAN_LABEL, Side.HUMAN),
     (Part.JUDGE_LABEL, Side.JUDGE),
@@ -90,11 +84,8 @@ class RowReader:
         item_id = cells[at[Part.ID]]
         if not item_id.strip():
             raise BadRow("id is empty: every row names its item", Part.ID)
-        if fold(item_id) in _NO_IDS:
-            raise BadRow(
-                f"id {shown(item_id)} is how a missing value is written: give each item an id of its own",
-                Part.ID,
-            )
+        if problem := no_id(item_id):
+            raise BadRow(problem, Part.ID)
         criterion = cells[at[Part.CRITERION]].strip()
         if not criterion and Part.CRITERION in self._present:
             raise BadRow(

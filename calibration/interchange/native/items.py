@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from calibration.interchange.ids import no_id
 from calibration.interchange.json_values import BadJson, Number, as_text, read_json
 from calibration.interchange.lines import shown
 from calibration.interchange.native.core import By, Import, Imported, ImportOptions, Tally, run_import
@@ -95,6 +96,8 @@ class ItemReader:
             checked_id(data["item_id"])
         except DeclarationError as error:
             raise BadField(str(error), "item_id") from error
+        if problem := no_id(data["item_id"]):
+            raise BadField(problem, "item_id")
         self._texts(fields, data)
         evidence, tags = self._further(fields)
         for key in ("system", "model_family"):

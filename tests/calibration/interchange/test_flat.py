@@ -80,6 +80,15 @@ def test_exact_repeats_are_ignored_and_counted() -> None:
     assert found.warnings == ("2 exact repeats of an earlier row ignored",)
 
 
+def test_ids_that_differ_by_case_or_spaces_only_are_told() -> None:
+    """Ids are joined exactly: A1, a1 and 'a  1' stay three items, and the two that look alike are named."""
+    found = table(BASE, "A1,pass,pass", "b,fail,fail", "a1,pass,fail", "a  1,pass,pass")
+    assert len(outcomes(found)) == 4
+    assert found.warnings == (
+        "1 id like another but for case or spaces ('A1' and 'a1'): each counts as an answer of its own",
+    )
+
+
 def test_a_run_column_makes_repeats_that_are_not_evidence() -> None:
     """Repeated runs of a judge are not further items: they are refused until somebody settles them."""
     lines = ("1,pass,pass,1", "1,pass,fail,2", "2,fail,fail,1", "2,fail,fail,2")

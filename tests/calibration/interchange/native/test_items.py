@@ -155,6 +155,7 @@ def test_a_group_that_is_no_id_is_named_by_its_words(group: str, store: Store, t
     [
         ({"input": "q", "output": "a"}, "item_id is missing"),
         ({"item_id": "  ", "input": "q", "output": "a"}, "item_id is empty"),
+        ({"item_id": "NaN", "input": "q", "output": "a"}, "is how a missing value is written"),
         ({"item_id": "a\0", "input": "q", "output": "a"}, "U+0000"),
         ({"item_id": "a\nb", "input": "q", "output": "a"}, "control character"),
         ({"item_id": ["a"], "input": "q", "output": "a"}, "is no text"),
