@@ -1,0 +1,103 @@
+"""Every page with hostile texts, run without a browser: nothing that reads Markdown carries any of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from calibration.store.schema import open_store
+from labeling_ui.rating import here
+from rubrics.characters import UNSEEN
+from tests.browser.hostile_world import HostileWorld, hostile_world
+from tests.labeling_ui.html_text import read
+from tests.labeling_ui.rating.seat import Room, Seat, everything
+from tests.labeling_ui.test_panels import SAFE_ATTRIBUTES, SAFE_TAGS
+
+BASE = "http://127.0.0.1:9"
+DRAWS = {
+    "html",
+    "button",
+    "text_area",
+    "text_input",
+    "bidi_component",
+    "form_submit_button",
+}
+FORMATS = re.compile(r"(?<!\\)[\[\]*_`<>$!]|(?<!\\):[a-z]")
+"""A sign that Markdown, HTML, a formula or one of Streamlit's directives would begin with."""
+OUR_TAGS = SAFE_TAGS | {"style", "ins", "del", "ol", "a"}
+OUR_ATTRIBUTES = SAFE_ATTRIBUTES | {"aria-live", "aria-valuemin", "aria-valuemax", "aria-valuenow", "style"}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> HostileWorld:
+    """A session in which everything that a person could have written is hostile."""
+    return hostile_world(tmp_path_factory.mktemp("hostile"), BASE)
+
+
+@pytest.fixture
+def room(world: HostileWorld, monkeypatch: pytest.MonkeyPatch) -> Iterator[Room]:
+    """The room of that session."""
+    store = open_store(world.db)
+    yield Room(store, world.db, monkeypatch)
+    store.close()
+    here._store.clear()
+
+
+def elements(block: Any) -> Iterator[Any]:
+    """Every element of a page, deepest last."""
+    for child in block.children.values():
+        if hasattr(child, "children"):
+            yield from elements(child)
+        else:
+            yield child
+
+
+def check(seat: Seat) -> None:
+    """No element reads Markdown out of a text, every HTML is ours alone, and nothing is unseen."""
+    assert not seat.app.exception
+    for each in elements(seat.app._tree):
+        assert each.type in DRAWS, (each.type, str(each.proto)[:200])
+        if each.type in {"button", "form_submit_button"}:
+            assert not FORMATS.search(each.label), each.label
+        if each.type == "html":
+            shown = read(str(each.proto.body))
+            assert set(shown.tags) <= OUR_TAGS
+            assert {key for key, _ in shown.attributes} <= OUR_ATTRIBUTES
+    assert not UNSEEN.search(everything(seat))
+
+
+def views(room: Room, world: HostileWorld) -> Iterator[tuple[str, Seat]]:
+    """Every page of the rating app in each of its states that shows a text."""
+    yield "sign in", room.sit(None)
+    rater = room.sit(world.rating)
+    yield "label", rater
+    yield "way to fail", rater.press("Fail")
+    yield "next", rater.press("Invented")
+    yield "reason", rater.press("Cannot decide")
+    yield "after a reason", rater.press("Other")
+    yield "history", rater.go("history")
+    newest = next(each for each in rater.app.button if each.label == "Open")
+    rater._run(newest.click().run)
+    yield "looked at again", rater
+    adjudicator = room.sit(world.adjudicating)
+    yield "case", adjudicator.go("adjudicate")
+    yield "revealed", adjudicator.press("Pass")
+
+
+def test_no_element_carries_a_text_as_markdown(room: Room, world: HostileWorld) -> None:
+    """AppTest list 16 and 19: on no page does a text reach what formats it, and no page raises."""
+    seen = []
+    for name, seat in views(room, world):
+        check(seat)
+        seen.append(name)
+    assert len(seen) == 10
+
+
+def test_a_text_in_a_formatting_slot_is_noticed() -> None:
+    """The check above sees what it looks for."""
+    for text in ("[x](y)", "![x](y)", ":red[x]", "*x*", "a_b_", "`x`", "<b>", "$x$"):
+        assert FORMATS.search(text)
+    assert not FORMATS.search(r"\!\[x\]\(y\) \:red\[x\] Pass")
