@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 from typing import Any
 
 import sqlalchemy as sa
 from sqlmodel import SQLModel
 
+import calibration.store
 from calibration.store import blind
 from labeling_ui.rating import here
 from rubrics.item import Item
@@ -21,8 +24,8 @@ ELSEWHERE = "http://elsewhere.test"
 
 def secret_tables() -> set[str]:
     """Every table that raters' code may not read."""
-    import calibration.store.schema  # noqa: F401 -- declares all tables
-
+    for module in pkgutil.iter_modules(calibration.store.__path__):
+        importlib.import_module(f"calibration.store.{module.name}")
     return set(SQLModel.metadata.tables) - set(blind.READABLE)
 
 
