@@ -81,6 +81,8 @@ class RaterTab(Tab):
 
     def __init__(self, browser: Browser, served: Served, **how: Any) -> None:
         super().__init__(browser, served, **how)
+        self.before = 0
+        """Answers that a test leaves out of account."""
         self.page.add_init_script(CLOCKED)
 
     def enter(self, name: str | None = None, path: str = "/") -> RaterTab:
