@@ -1,0 +1,116 @@
+"""The lead's page: how a session stands, and for whom it is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from calibration.labeling import people, rating
+from calibration.labeling.people import Role
+from calibration.labeling.records import Nothing
+from calibration.labeling.sessions import close_session
+from calibration.store.database import Store
+from labeling_ui.review import here
+from tests.calibration.labeling import world
+from tests.labeling_ui.review.looking import Looking
+
+
+@pytest.fixture
+def db(sqlite_store: Store, tmp_path: Path) -> Iterator[Path]:
+    """The file of an empty store."""
+    assert sqlite_store.dialect == "sqlite"
+    yield tmp_path / "voirdire.db"
+    here._store.clear()
+
+
+def refusals(store: Store) -> list[str]:
+    """What the audit trail says was refused, and to whom."""
+    with store.read() as session:
+        query = "SELECT actor FROM audit_event WHERE kind = 'rater.refused'"
+        return [str(row[0]) for row in session.connection().exec_driver_sql(query)]
+
+
+def test_empty_store_says_how_to_begin(db: Path) -> None:
+    """Without a session the page says which command opens one."""
+    assert "voirdire session open" in Looking(db, "lead").words
+
+
+def test_counts_are_those_of_the_session(db: Path, sqlite_store: Store) -> None:
+    """Each person's done and open items, and the ratings of the whole session."""
+    world.opened(sqlite_store, items=6)
+    world.rate_all(sqlite_store, "ann")
+    said = Looking(db, "lead").words
+    assert "6 of 12 ratings done" in said
+    assert "annrater6 of 60" in said
+    assert "benrater0 of 66" in said
+    assert "zoeadjudicator" in said
+
+
+def test_broken_items_stand_with_their_reason(db: Path, sqlite_store: Store) -> None:
+    """An item that a rater set aside is listed with who says so and why, markup and all as text."""
+    world.opened(sqlite_store)
+    task = rating.next_task(store=sqlite_store, rater="ann", now=world.later(1))
+    assert not isinstance(task, Nothing)
+    rating.flag_broken(
+        store=sqlite_store, rater="ann", task=task.key, why="<b>cut</b> off", now=world.later(2)
+    )
+    page = Looking(db, "lead")
+    assert "by ann <b>cut</b> off" in page.words
+    assert "Called broken" in page.words
+
+
+def test_closed_session_says_when_it_closed(db: Path, sqlite_store: Store) -> None:
+    """What was left open at the close stands in a column of its own."""
+    world.opened(sqlite_store, items=2)
+    with sqlite_store.write() as session:
+        close_session(session=session, name=world.SESSION, actor="lead", at=datetime(2026, 12, 1, tzinfo=UTC))
+    said = Looking(db, "lead").words
+    assert "closed on 01 Dec 2026, 00:00 UTC" in said
+    assert "Unanswered at the close" in said
+
+
+def test_whoever_still_rates_sees_nothing(db: Path, sqlite_store: Store) -> None:
+    """A rater with open items of the set is refused, and the audit trail says so; afterwards it opens."""
+    world.opened(sqlite_store, items=2)
+    page = Looking(db, "ann")
+    assert "still have 2 items of this set to rate" in page.words
+    assert "ben" not in page.words
+    assert refusals(sqlite_store) == ["ann"]
+    world.rate_all(sqlite_store, "ann")
+    assert "benrater" in page.run().words
+
+
+def test_name_is_asked_where_none_was_given(db: Path, sqlite_store: Store) -> None:
+    """Locally a typed name opens the page; an empty one is refused in a sentence."""
+    world.opened(sqlite_store)
+    page = Looking(db)
+    assert "Who looks?" in page.words
+    page.enter(" ")
+    assert "ratings done" not in page.words
+    page.enter("lead")
+    assert "ratings done" in page.words
+
+
+def test_provider_says_who_and_a_role_says_what(
+    db: Path, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind a proxy a person without the role of reviewer is refused and audited; with it the page opens."""
+    monkeypatch.setenv("VOIRDIRE_UI_SIGN_IN", "proxy")
+    world.opened(sqlite_store)
+    user = {"email": "eve@example.org"}
+    page = Looking(db, user=user)
+    assert "no reviewer" in page.words
+    assert refusals(sqlite_store) == ["eve@example.org"]
+    people.grant(
+        store=sqlite_store,
+        handle="eve@example.org",
+        role=Role.REVIEWER,
+        given=True,
+        actor="lead",
+        now=world.NOW,
+    )
+    assert "ratings done" in page.run().words
+    assert "Nobody is signed in" in Looking(db).words
