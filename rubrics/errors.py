@@ -56,7 +56,12 @@ class JudgeNotAdmitted(AdmissionError):
 
 
 class AdmissionExpired(AdmissionError):
-    """A decision covered the scope and its validity has ended."""
+    """A decision covered the scope and its validity has ended, by time or by use."""
+
+    def __init__(self, message: str, *, decision: str = "") -> None:
+        super().__init__(message)
+        self.decision = decision
+        """The hash of that decision."""
 
 
 class RaterRefused(JudgeCalibrationError):

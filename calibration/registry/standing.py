@@ -15,6 +15,7 @@ from calibration.registry.signing import SUSPENDED
 from calibration.rendering.items import limit_words
 from calibration.rendering.vocabulary import name_words
 from calibration.store.decisions import DecisionScope, StoredDecision, current_decision, get_decision
+from calibration.store.grades import uses_of
 from calibration.store.reports import get_policy
 from calibration.store.watching import Alarm, alarms, known_moment, lapsed
 from rubrics.digest import short
@@ -30,6 +31,8 @@ class Admission:
     decision: StoredDecision
     warnings: tuple[str, ...]
     """Alarms that by the policy only warn."""
+    uses: int = 0
+    """Criteria of grades that rest on it, and on what it was carried over from, so far."""
 
 
 def require_admission(
@@ -74,9 +77,10 @@ def live_admission(
             f"{what}: decision {short(standing.hash)} is {standing.outcome}", missing=missing_of(standing)
         )
     line = _line(session, standing)
-    _require_valid(session, standing, what, at)
+    uses = uses_of(session=session, decisions=[each.hash for each in line])
+    _require_valid(session, standing, what, at, uses=uses)
     warnings = _require_calm(session, standing, line, what)
-    return Admission(standing, warnings)
+    return Admission(standing, warnings, uses)
 
 
 def _line(session: Session, decision: StoredDecision) -> tuple[StoredDecision, ...]:
@@ -87,13 +91,20 @@ def _line(session: Session, decision: StoredDecision) -> tuple[StoredDecision, .
     return tuple(line)
 
 
-def _require_valid(session: Session, standing: StoredDecision, what: str, at: datetime) -> None:
-    until = standing.valid_until
+def _require_valid(session: Session, standing: StoredDecision, what: str, at: datetime, *, uses: int) -> None:
+    until, limit = standing.valid_until, standing.content.get("deployments")
     over = until is not None and known_moment(session=session, at=at) >= until
     if until is not None and (over or lapsed(session=session, decision=standing.hash)):
         raise AdmissionExpired(
             f"{what}: decision {short(standing.hash)} lapsed on {until:%Y-%m-%d %H:%M} UTC; "
-            "calibrate on fresh labels and sign anew"
+            "calibrate on fresh labels and sign anew",
+            decision=standing.hash,
+        )
+    if limit is not None and uses >= limit:
+        raise AdmissionExpired(
+            f"{what}: decision {short(standing.hash)} lapsed by use: {uses:,} grades rest on it and it was "
+            f"signed for {limit:,}; calibrate on fresh labels and sign anew",
+            decision=standing.hash,
         )
 
 

@@ -223,6 +223,32 @@ def verify_decisions(*, session: Session, checkpoint: Head | None = None) -> tup
     return verify_links(_KIND, records, {STREAM: checkpoint} if checkpoint else {})
 
 
+def decision_links(*, session: Session, since: int) -> tuple[Link, ...]:
+    """The links of the chain from a place on to its newest, each with what its hash is made of."""
+    query = sa.select(_DECISION).where(_DECISION.c.seq >= since).order_by(_DECISION.c.seq)
+    rows = session.connection().execute(query).mappings()
+    return tuple(Link(row["seq"], row["prev_hash"], row["hash"], _body(dict(row))) for row in rows)
+
+
+def linked(record: Link) -> StoredDecision:
+    """The decision that a link of the chain holds, once its hash is found to be that of its content.
+
+    Raises:
+        RecordError: it is not, or it holds no decision.
+    """
+    if record.hash != link(_KIND, record.seq, record.prev_hash, record.body):
+        raise RecordError(f"decision {record.hash[:12]} is not the one that its hash names")
+    try:
+        times = {
+            field: datetime.fromisoformat(record.body[field]) if record.body[field] else None
+            for field in ("decided_at", "valid_until")
+        }
+        values = {**record.body, **times, "seq": record.seq, "prev_hash": record.prev_hash}
+        return _stored({**values, "hash": record.hash})
+    except (KeyError, TypeError, ValueError) as error:
+        raise RecordError(f"decision {record.hash[:12]} cannot be read: {error}") from error
+
+
 _DECISION = table_of(DecisionRow)
 _SCOPE = ("judge_digest", "rubric_digest", "criterion", "population", "role")
 _SIGNED = (*_SCOPE, "report_digest", "policy_digest", "outcome", "content", "signer", "supersedes")

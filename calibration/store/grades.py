@@ -190,7 +190,8 @@ def add_grades(
     if not grades:
         return []
     lock_stream(session, GRADES)  # attempts are counted, and two writers would count the same
-    known = _by_idempotency(session, [each.idempotency_key for each in grades if each.idempotency_key])
+    keys = [each.idempotency_key for each in grades if each.idempotency_key]
+    known = known_grades(session=session, keys=keys)
     attempts = _attempts_of(session, grades)
     rows: list[dict[str, Any]] = []
     stored: list[StoredGrade] = []
@@ -284,7 +285,8 @@ def _attempts_of(session: Session, grades: Sequence[GradeEntry]) -> dict[tuple[s
     return found
 
 
-def _by_idempotency(session: Session, keys: Sequence[str]) -> dict[str, StoredGrade]:
+def known_grades(*, session: Session, keys: Sequence[str]) -> dict[str, StoredGrade]:
+    """The grades that bear the idempotency keys, by key; a key that nobody used is absent."""
     found = {}
     for batch in batches(keys):
         query = sa.select(_GRADE).where(_GRADE.c.idempotency_key.in_(batch))

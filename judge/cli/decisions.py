@@ -262,3 +262,44 @@ def carry(
         print_json(decision_object(stored))
         return
     print_lines([f"Decision {short(stored.hash)} stands for the new version.", *_besides(stored.content)])
+
+
+@app.command("export")
+def export(
+    context: typer.Context,
+    decision: Annotated[str, typer.Argument(help="The first digits of the admission's digest.")],
+    bundle: Annotated[str, typer.Option(metavar="FILE", help="Where to write it; must not exist.")],
+    as_json: JSON = False,
+) -> None:
+    """Write an admission as one file by which outputs are graded without the database.
+
+    It holds the report, policy, rubric and judge and the chain up to its head, and no text of any item. Keep
+    the printed head elsewhere: whoever compares it knows that nothing was made up.
+    """
+    from pathlib import Path
+
+    from calibration.registry.bundle import bundle_summary, export_bundle, open_bundle
+    from judge.cli.output import print_json, print_lines
+    from judge.cli.stores import now, opened
+    from rubrics.errors import DeclarationError
+
+    path = Path(bundle)
+    with opened(context) as store, store.read() as session:
+        written = export_bundle(session=session, decision_prefix=decision.replace(" ", ""), at=now())
+    try:
+        with path.open("xb") as file:
+            file.write(written)
+    except OSError as error:
+        raise DeclarationError(f"cannot write --bundle {bundle!r} ({error.strerror})") from error
+    found = bundle_summary(open_bundle(written, source=bundle))
+    if as_json:
+        print_json(dict(found))
+        return
+    print_lines(
+        [
+            f"Wrote {bundle}: {found['judge']} on {found['rubric']} {found['criterion']}, until "
+            f"{found['valid_until'] or 'it is replaced'}.",
+            f"Decision {found['decision']}",
+            f"Head {found['head']['number']} {found['head']['hash']}",
+        ]
+    )

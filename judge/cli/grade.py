@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
+from rubrics.errors import DeclarationError
+
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 _EPILOG = """
-[bold]Example[/bold]
+[bold]Examples[/bold]
 
 voirdire grade answers.jsonl --rubric refund-policy@1 --criterion states_terms
+
+voirdire grade answers.jsonl --rubric refund-policy@1 --out graded.jsonl
+
+voirdire grade answers.jsonl --decision states_terms.bundle
 
 [bold]Exit codes[/bold]  0 graded, 3 failure, 4 a judge is not admitted (the refusal names what is missing), \
 64 usage.
@@ -24,7 +31,9 @@ def grade(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="Items as JSON Lines or CSV; - is standard input.")
     ],
-    rubric: Annotated[str, typer.Option(metavar="NAME[@V]", help="The published rubric.")],
+    rubric: Annotated[
+        str | None, typer.Option(metavar="NAME[@V]", help="The published rubric; that of --decision else.")
+    ] = None,
     criterion: Annotated[
         list[str] | None, typer.Option(help="Criterion; repeatable. Default: every required one.")
     ] = None,
@@ -32,77 +41,157 @@ def grade(
         str, typer.Option(metavar="NAME|auto", help="auto takes each criterion's own admitted judge.")
     ] = "auto",
     population: Annotated[str, typer.Option(help="The outputs that are graded.")] = "as calibrated",
-    role: Annotated[str, typer.Option(help="acceptance, review_trigger or diagnostic.")] = "acceptance",
+    role: Annotated[
+        str | None,
+        typer.Option(help="acceptance, review_trigger or diagnostic. Default: each criterion's own."),
+    ] = None,
+    human: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CRITERION", help="Let people answer it: pending until one has; repeatable."),
+    ] = None,
+    decision: Annotated[
+        list[str] | None,
+        typer.Option(metavar="BUNDLE", help="Grade by an exported decision, without the database."),
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(help="The same key again gives the recorded grades; nobody is asked twice.")
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write each grade as a JSON line; goes on where it was."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say who would grade and what it would cost; grade nothing.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Grade outputs: one verdict per criterion by its admitted judge, overall by the four-verdict rule.
 
-    Every required criterion needs a live admission for exactly this judge, rubric, criterion, population and
-    role. Without one nothing is graded.
+    Every criterion needs a live admission for exactly this judge, rubric, criterion, population and role.
+    Without one nothing is graded.
     """
     from calibration.interchange.native.unrecorded import read_items
-    from judge.cli.lookups import recorded_rubric
-    from judge.cli.stores import now, opened
-    from judge.service import GradeRequest, appoint, grade_items
+    from judge.cli.grading import Wanted, grade_offline, grade_recorded, preview
 
-    with opened(context) as store, store.read() as session:
-        published = recorded_rubric(session, rubric)
-        keys = tuple(criterion or [c.key for c in published.required])
-        request = GradeRequest(published, keys, judge, population, role)
-        graders = appoint(session=session, request=request, at=now())
-    grades = list(grade_items(request, graders, read_items(file)))
-    _print(grades, published.ref, graders, as_json=as_json)
-
-
-def grade_object(grade: Any) -> dict[str, Any]:
-    """One grade as JSON; the format that consumers read."""
-    return {
-        "item_id": grade.item_id,
-        "overall": grade.overall.value,
-        "content_digest": grade.content_digest,
-        "criteria": [
-            {
-                "criterion": c.criterion,
-                "verdict": c.outcome.verdict.value,
-                "reason": c.outcome.reason.value if c.outcome.reason else None,
-                "detail": c.outcome.detail,
-                "rationale": c.rationale,
-                "judge": c.judge,
-                "decision": c.decision,
-            }
-            for c in grade.criteria
-        ],
-    }
+    if rubric is None and not decision:
+        raise DeclarationError(
+            "name the rubric with --rubric NAME@V, or an exported decision with --decision"
+        )
+    wanted = Wanted(
+        rubric=rubric,
+        criteria=tuple(criterion or ()),
+        judge=judge,
+        population=population,
+        role=role,
+        people=frozenset(human or ()),
+        bundles=tuple(decision or ()),
+        key=key,
+        out=out,
+    )
+    items = read_items(file)
+    if dry_run:
+        _print_preview(preview(context, wanted, items), as_json=as_json)
+        return
+    given = grade_offline(wanted, items) if decision else grade_recorded(context, wanted, items)
+    _print(given, as_json=as_json)
 
 
-def _print(grades: list[Any], ref: str, graders: Any, *, as_json: bool) -> None:
+def _print(given: Any, *, as_json: bool) -> None:
+    from judge.cli.grading import rates
+    from judge.cli.output import print_json, print_lines, print_rows
+
+    ref, graders, found = given.request.rubric.ref, given.graders, given.objects
+    corrected = rates(given)
+    if as_json:
+        print_json({"rubric": ref, "grades": found, "rates": corrected, "recorded": given.recorded})
+        return
+    head = ("item", "overall", *(g.criterion for g in graders))
+    rows = [(g["item_id"], g["overall"], *_words(g, graders)) for g in found]
+    print_rows(head, rows, empty="No item to grade.")
+    print_lines(
+        [*_counted(found, ref, given.skipped), *_appointed(graders), *_remarks(given), *_rated(corrected)]
+    )
+
+
+def _words(grade: Mapping[str, Any], graders: Sequence[Any]) -> tuple[str, ...]:
+    by_criterion = {c["criterion"]: c for c in grade["criteria"]}
+    cells = (by_criterion[g.criterion] for g in graders)
+    return tuple(str(c["reason"] or c["verdict"]) for c in cells)
+
+
+def _counted(found: Sequence[Mapping[str, Any]], ref: str, skipped: int) -> list[str]:
     from collections import Counter
 
-    from judge.cli.output import print_json, print_lines, print_rows
+    counted = Counter(g["overall"] for g in found)
+    said = ", ".join(f"{n} {w}" for w, n in sorted(counted.items()))
+    lines = [f"{len(found)} items under {ref}: {said}."] if found else []
+    return lines + ([f"{skipped} items were graded before and are in the file."] if skipped else [])
+
+
+def _appointed(graders: Sequence[Any]) -> list[str]:
     from rubrics.digest import short
 
+    lines = []
+    for g in graders:
+        if g.decision is None:
+            lines.append(f"{g.criterion}: people; `voirdire grades queue` shows what waits.")
+            continue
+        until = f" until {g.decision.valid_until:%Y-%m-%d}" if g.decision.valid_until else ""
+        lines.append(f"{g.criterion}: {g.judge.name}, admitted by decision {short(g.decision.hash)}{until}.")
+        lines += [f"  warning: {warning}." for warning in g.warnings]
+        if g.decision.content.get("override"):
+            lines.append("  signed against the policy, by two people.")
+    if any(g.decision and g.decision.content.get("constructed") for g in graders):
+        lines.append("Constructed evidence: the decision says nothing of real outputs.")
+    return lines
+
+
+def _remarks(given: Any) -> list[str]:
+    """What a reader must know of some items: where they lie, who waits, how often they were tried."""
+    from collections import Counter
+
+    found = given.objects
+    flags = Counter(flag["sentence"] for g in found for flag in g["flags"] if "sentence" in flag)
+    lines = [f"{n} of {len(found)} items: {said}." for said, n in flags.most_common(5)]
+    if len(flags) > 5:
+        lines.append(f"and {len(flags) - 5} more remarks like these (--json lists them).")
+    waiting = sum(any(c["queued"] for c in g["criteria"]) for g in found)
+    if waiting and given.recorded:
+        lines.append(f"{waiting} items wait for a person: `voirdire grades queue`.")
+    again = [g for g in found if g["attempt"] > 1]
+    if again:
+        most = max(again, key=lambda g: g["attempt"])
+        bounds = [c["far"]["bound_after_attempts"] for c in most["criteria"] if c.get("far")]
+        bound = f": an item that fails is accepted with up to {max(bounds):.0%}" if bounds else ""
+        lines.append(f"{len(again)} items were graded before, {most['attempt']} times at most{bound}.")
+    return lines
+
+
+def _rated(corrected: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The corrected pass rate of each criterion, or why there is none."""
+    lines = []
+    for each in corrected:
+        if each["estimate"] is None:
+            if each["n"] > 1:
+                lines.append(f"{each['criterion']}: no corrected pass rate ({each['undefined']}).")
+            continue
+        lines.append(
+            f"{each['criterion']}: {each['accepted']} of {each['n']} accepted; corrected for the judge's "
+            f"errors {each['estimate']:.0%} [{each['lower']:.0%}, {each['upper']:.0%}] pass."
+        )
+    return lines
+
+
+def _print_preview(found: Mapping[str, Any], *, as_json: bool) -> None:
+    from judge.cli.output import print_json, print_lines
+
     if as_json:
-        print_json({"rubric": ref, "grades": [grade_object(g) for g in grades]})
+        print_json(found)
         return
-    constructed = any(g.decision.content.get("constructed") for g in graders)
-    head = ("item", "overall", *(g.criterion for g in graders))
-    rows = [
-        (g.item_id, g.overall.value, *(c.outcome.reason or c.outcome.verdict for c in g.criteria))
-        for g in grades
-    ]
-    print_rows(head, [tuple(str(cell) for cell in row) for row in rows], empty="No item to grade.")
-    counted = Counter(g.overall.value for g in grades)
-    print_lines(
-        [
-            f"{len(grades)} items under {ref}: "
-            + ", ".join(f"{n} {w}" for w, n in sorted(counted.items()))
-            + ".",
-            *(
-                f"{g.criterion}: {g.judge.name}, admitted by decision {short(g.decision.hash)}"
-                + (f" until {g.decision.valid_until:%Y-%m-%d}" if g.decision.valid_until else "")
-                + "."
-                for g in graders
-            ),
-            *(["Constructed evidence: the decision says nothing of real outputs."] if constructed else []),
-        ]
-    )
+    lines = [f"{found['items']} items under {found['rubric']}; nothing is graded."]
+    for each in found["graders"]:
+        cost = each["cost_micros"]
+        said = "makes no paid call" if cost == 0 else "cost unknown"
+        said = f"about {cost / 1e6:.2f} US dollars, by what its calibration cost" if cost else said
+        lines.append(f"{each['criterion']}: {each['judge']}, {said}.")
+    print_lines(lines)

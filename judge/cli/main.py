@@ -39,6 +39,7 @@ COMMANDS: Final[dict[str, Entry]] = {
     "plan": Entry("judge.cli.plan", "Plan how much evidence is needed, or which limit is implied."),
     "simulate": Entry("judge.cli.simulate", "Simulate the gate, or voirdire itself on planted judges."),
     "set": Entry("judge.cli.sets", "Draw, freeze and show calibration sets."),
+    "session": Entry("judge.cli.session", "Open, watch, reassign and close labeling sessions."),
     "judge": Entry("judge.cli.judge", "Declare, list, show and run judges."),
     "verdicts": Entry("judge.cli.verdicts", "Import, export and list verdicts."),
     "calibrate": Entry("judge.cli.calibrate", "Report on judges from recorded labels and verdicts."),
@@ -46,6 +47,8 @@ COMMANDS: Final[dict[str, Entry]] = {
     "decisions": Entry("judge.cli.decisions", "List, show and suspend signed decisions."),
     "audit": Entry("judge.cli.audit", "Verify that no record was changed."),
     "grade": Entry("judge.cli.grade", "Grade outputs with an admitted judge."),
+    "grades": Entry("judge.cli.grades", "What was graded, what waits for people, and what they did."),
+    "gate": Entry("judge.cli.gate", "Open only for outputs that an admitted judge's verdicts carry."),
     "ui": Entry("judge.cli.ui", "Start the rating app or the review app."),
     "db": Entry("judge.cli.db", "Upgrade, check, back up and restore the evidence store."),
 }

@@ -1,0 +1,218 @@
+"""The pass rate of many outputs by an admitted judge, corrected for its errors: does it open a gate?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+from calibration.evidence import CalibrationReport, CorrectedFigure
+from calibration.interchange.grid import Rejected
+from calibration.interchange.native.answers import AnswerBook, read_reason
+from calibration.interchange.native.fields import BadField
+from calibration.interchange.native.source import open_native
+from calibration.interchange.native.verdicts import VERDICT_FIELDS
+from calibration.interchange.words import Side
+from calibration.report.beyond import corrected_figure
+from calibration.report.supplement import Deployment
+from judge.grade_files import BATCH_SCHEMA, read_grades
+from rubrics.answer import answered, no_answer
+from rubrics.criterion import Criterion
+from rubrics.errors import DeclarationError, TableError
+from rubrics.scale import NoClaim
+from rubrics.verdict import Outcome, UnknownReason, Verdict
+
+
+class GateOutcome(IntEnum):
+    """What the gate does; its value is the exit code."""
+
+    OPEN = 0
+    SHUT = 1
+    INSUFFICIENT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a judge said of many outputs under one criterion."""
+
+    outcomes: Mapping[str, Outcome]
+    """By item."""
+    unaudited: tuple[str, ...] = ()
+    """Items of systems that nobody audited: left out of every rate."""
+    left_to_people: tuple[str, ...] = ()
+    """Items that the judge did not judge."""
+    decisions: frozenset[str] = frozenset()
+    """The decisions that the verdicts say they rest on."""
+    judges: frozenset[str] = frozenset()
+
+    @property
+    def accepted(self) -> int:
+        """Outputs that the judge accepted."""
+        return sum(outcome.accepted for outcome in self.outcomes.values())
+
+    @property
+    def open(self) -> int:
+        """Outputs whose verdict could still become anything."""
+        return sum(outcome.is_open for outcome in self.outcomes.values())
+
+    @property
+    def deployment(self) -> Deployment:
+        """The counts that are corrected: unknown verdicts are in n, as not accepted."""
+        return Deployment(self.accepted, len(self.outcomes))
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """The gate's answer."""
+
+    outcome: GateOutcome
+    sentence: str
+    judged: Judged
+    corrected: CorrectedFigure | None
+    least: float | None
+
+
+def decide_gate(judged: Judged, report: CalibrationReport, least: float | None) -> GateResult:
+    """Whether the corrected pass rate is shown to reach what is asked.
+
+    Open where the lower end of its 95 % interval reaches `least`, shut where the upper end stays under it,
+    and insufficient between; insufficient too where nothing can be corrected: no verdict, a verdict that is
+    still open, no reference failure, or a judge that tells passes from failures no better than chance.
+
+    Args:
+        judged: the judge's verdicts.
+        report: what its admission rests on.
+        least: the pass rate asked for, in (0, 1]; None asks for nothing.
+    """
+    corrected = corrected_figure(report.table, judged.deployment) if judged.outcomes else None
+    if why := _no_ground(report):
+        return GateResult(GateOutcome.INSUFFICIENT, why, judged, None, least)
+    if least is None:
+        return GateResult(GateOutcome.OPEN, "the judge's admission is live", judged, corrected, least)
+    why = _cannot_say(judged, corrected)
+    if why:
+        return GateResult(GateOutcome.INSUFFICIENT, why, judged, corrected, least)
+    low, high = _ends(corrected)
+    if low >= least:
+        return GateResult(GateOutcome.OPEN, f"the pass rate is at least {least:g}", judged, corrected, least)
+    if high < least:
+        return GateResult(GateOutcome.SHUT, f"the pass rate is under {least:g}", judged, corrected, least)
+    said = f"the interval holds {least:g}: judge more outputs, or label more failures and passes"
+    return GateResult(GateOutcome.INSUFFICIENT, said, judged, corrected, least)
+
+
+def _no_ground(report: CalibrationReport) -> str:
+    """Why nothing that the judge says can open a gate; empty where it may."""
+    fail, passing = report.table.fail, report.table.passing
+    if not report.headline.n:
+        return "no reference failure is known of this judge: its acceptances say nothing"
+    if report.far is not None and passing.accepted * fail.total <= fail.accepted * passing.total:
+        return "the judge accepts failures as often as passes: it is no better than chance"
+    return ""
+
+
+def _cannot_say(judged: Judged, corrected: CorrectedFigure | None) -> str:
+    if not judged.outcomes:
+        return "no output with a verdict of this judge"
+    if judged.open:
+        return f"{judged.open} of {len(judged.outcomes)} verdicts are still open"
+    if corrected is None or corrected.lower is None:
+        return corrected.undefined if corrected and corrected.undefined else "nothing can be corrected"
+    return ""
+
+
+def _ends(corrected: CorrectedFigure | None) -> tuple[float, float]:
+    if corrected is None or corrected.lower is None or corrected.upper is None:
+        raise ValueError("a corrected rate without an interval decides nothing")
+    return corrected.lower, corrected.upper
+
+
+def read_judged(source: str, criterion: Criterion, *, judge: str | None) -> Judged:
+    """What a file says under the criterion: a batch of grades, or verdicts of another tool.
+
+    Raises:
+        DeclarationError: the file cannot be read, names no such criterion, or holds verdicts of other judges.
+        TableError: a line cannot be read, with its number.
+    """
+    path = Path(source)
+    if path.is_file() and _is_batch(path):
+        return judged_of(read_grades(path), criterion)
+    return _from_verdicts(source, criterion, judge)
+
+
+def _is_batch(path: Path) -> bool:
+    with path.open("rb") as file:
+        return BATCH_SCHEMA.encode() in file.readline(100_000)
+
+
+def judged_of(lines: Sequence[Mapping[str, Any]], criterion: Criterion) -> Judged:
+    """What the judge said in grades, which are JSON objects of the form voirdire.grade/1."""
+    outcomes: dict[str, Outcome] = {}
+    unaudited: list[str] = []
+    people: list[str] = []
+    decisions: set[str] = set()
+    judges: set[str] = set()
+    for line in lines:
+        item = line["item_id"]
+        said = next((c for c in line["criteria"] if c["criterion"] == criterion.key), None)
+        if said is None:
+            raise DeclarationError(f"the grade of item {item!r} has no criterion {criterion.key!r}")
+        if any(flag["trigger"] == "system" for flag in line["flags"] if flag["criterion"] == criterion.key):
+            unaudited.append(item)
+        elif not said["decision"]:
+            people.append(item)
+        else:
+            reason = UnknownReason(said["reason"]) if said["reason"] else None
+            outcomes[item] = Outcome(Verdict(said["verdict"]), reason, said["detail"])
+            decisions.add(said["decision"])
+            judges.add(said["judge"])
+    return Judged(outcomes, tuple(unaudited), tuple(people), frozenset(decisions), frozenset(judges))
+
+
+def _from_verdicts(source: str, criterion: Criterion, judge: str | None) -> Judged:
+    """Verdict lines as `voirdire verdicts import` reads them, without a store to join them to."""
+    book = AnswerBook(criterion, Side.JUDGE)
+    outcomes: dict[str, Outcome] = {}
+    judges: set[str] = set()
+    with open_native(source, known=VERDICT_FIELDS) as file:
+        for record in file.records():
+            if isinstance(record, Rejected):
+                raise TableError(f"{file.name}, line {record.line}: {record.message}", line=record.line)
+            fields = record.fields
+            if str(fields.get("criterion") or criterion.key) != criterion.key:
+                continue
+            name = str(fields.get("judge") or "")
+            if judge is not None and name and name != judge:
+                continue
+            item = str(fields.get("item_id") or "")
+            if not item:
+                raise TableError(f"{file.name}, line {record.line}: no item_id", line=record.line)
+            if item in outcomes:
+                raise TableError(
+                    f"{file.name}, line {record.line}: item {item!r} has a verdict already; give one verdict "
+                    "an item, orders and repeats settled",
+                    line=record.line,
+                )
+            try:
+                outcomes[item] = _outcome(book, criterion, fields)
+            except BadField as bad:
+                raise TableError(f"{file.name}, line {record.line}: {bad}", line=record.line) from bad
+            judges |= {name} - {""}
+    if len(judges) > 1:
+        raise DeclarationError(
+            f"{source} holds verdicts of {', '.join(sorted(judges))}; name one with --judge"
+        )
+    return Judged(outcomes, judges=frozenset(judges))
+
+
+def _outcome(book: AnswerBook, criterion: Criterion, fields: Mapping[str, Any]) -> Outcome:
+    said, _ = read_reason(fields, book.read(fields.get("label")))
+    answer = answered(said.answer) if said.reason is None else no_answer(said.reason, said.detail)
+    outcome = answer.outcome(criterion.scale)
+    if isinstance(outcome, NoClaim):
+        raise DeclarationError(
+            f"criterion {criterion.key!r} declares no candidate, so a preference accepts nothing"
+        )
+    return outcome

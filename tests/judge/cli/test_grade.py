@@ -1,0 +1,457 @@
+"""`voirdire grade`, `grades`, `gate` and `decisions export`: from the store and from an exported file."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from calibration.store.database import Store
+from calibration.store.grades import iter_grades
+from calibration.store.integrity import check
+from calibration.store.watching import alarms, open_audits
+from rubrics.item import Item
+from tests.calibration.store.test_integrity import address_of
+from tests.judge.cli.records import Run, address, jsonl, on, told
+from tests.judge.grading_world import (
+    GOOD,
+    RUBRIC,
+    admitted,
+    item,
+    judged,
+    lay_down,
+    rule,
+)
+
+TRUE = ("--rubric", RUBRIC.ref, "--criterion", "true")
+FREE = "It is free."
+
+
+def answers(folder: Path, items: Sequence[Item], name: str = "answers.jsonl") -> str:
+    """A file with the items."""
+    records = [
+        {
+            "item_id": each.item_id, "input": each.input, "output": each.output,
+            "tags": dict(each.tags), "system": each.system, **each.evidence,
+        }
+        for each in items
+    ]  # fmt: skip
+    return jsonl(folder, name, *records)
+
+
+def prepared(store: Store) -> tuple[Run, Any]:
+    """A command line on a store in which a rule judge is admitted, and the decision."""
+    with store.write() as session:
+        lay_down(session)
+        decision = admitted(session, rule("true", "free"), "true")
+    return on(address(store)), decision
+
+
+def test_grades_are_recorded_and_shown(store: Store, tmp_path: Path) -> None:
+    """Each with its decision, the judge's error rate and its attempt; the records verify."""
+    db, decision = prepared(store)
+    file = answers(tmp_path, [item("x1", GOOD), item("x2", FREE)])
+    first = told(db("grade", file, *TRUE, "--json"))
+    one, two = first["grades"]
+    assert [g["overall"] for g in (one, two)] == ["pass", "fail"]
+    criterion = one["criteria"][0]
+    assert (criterion["decision"], criterion["report"]) == (decision.hash, decision.report_digest)
+    assert (criterion["far"]["x"], criterion["far"]["n"]) == (0, 60)
+    assert 0 < criterion["far"]["upper"] < 0.10
+    again = told(db("grade", file, *TRUE, "--json"))["grades"][0]
+    assert (one["attempt"], again["attempt"]) == (1, 2)
+    bound = again["criteria"][0]["far"]
+    assert bound["bound_after_attempts"] == pytest.approx(1 - (1 - bound["upper"]) ** 2)
+    listed = [g["grade"] for g in told(db("grades", "list", "--json"))["grades"]]
+    assert set(listed[:2]) == {one["grade"], two["grade"]}
+    assert "graded before, 3 times at most" in " ".join(db("grade", file, *TRUE).stdout.split())
+    assert check(address_of(store)) == ()
+
+
+def test_the_same_key_gives_the_same_grades(sqlite_store: Store, tmp_path: Path) -> None:
+    """Nothing is graded or counted again; the key with another request is refused."""
+    db, _ = prepared(sqlite_store)
+    file = answers(tmp_path, [item("x1", GOOD), item("x2", FREE)])
+    first = told(db("grade", file, *TRUE, "--key", "order-7", "--json"))["grades"]
+    second = told(db("grade", file, *TRUE, "--key", "order-7", "--json"))["grades"]
+    assert [g["grade"] for g in first] == [g["grade"] for g in second]
+    with sqlite_store.read() as session:
+        assert [g.attempt for g in iter_grades(session=session)] == [1, 1]
+    other = answers(tmp_path, [item("x1", "You have 31 days.")], "other.jsonl")
+    refused = db("grade", other, *TRUE, "--key", "order-7")
+    assert refused.exit_code == 3
+    assert "used for another request" in refused.stderr
+
+
+def test_a_batch_goes_on_where_it_was(sqlite_store: Store, tmp_path: Path) -> None:
+    """A cut line is written anew, nothing twice; a recorded grade that the file lost is not given again."""
+    db, _ = prepared(sqlite_store)
+    items = [item(f"x{n}", GOOD if n % 2 else FREE) for n in range(60)]
+    file, out = answers(tmp_path, items), tmp_path / "graded.jsonl"
+    assert db("grade", file, *TRUE, "--out", str(out)).exit_code == 0
+    whole = out.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    assert len(lines) == 61
+    out.write_bytes(b"".join(lines[:31]) + lines[31][:40])
+    assert db("grade", file, *TRUE, "--out", str(out)).exit_code == 0
+    found = [json.loads(line) for line in out.read_text().splitlines()[1:]]
+    assert sorted(g["item_id"] for g in found) == sorted(each.item_id for each in items)
+    assert {g["grade"] for g in found} == {json.loads(line)["grade"] for line in lines[1:]}
+    done = db("grade", file, *TRUE, "--out", str(out))
+    assert "60 items were graded before" in done.stdout
+    with sqlite_store.read() as session:
+        assert {g.attempt for g in iter_grades(session=session)} == {1}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("text", "has another text than when"),
+        ("criteria", "begun with another criteria"),
+        ("garbage", "no JSON object"),
+        ("other", "is no batch of grades"),
+    ],
+)
+def test_a_batch_of_something_else_is_refused(
+    sqlite_store: Store, tmp_path: Path, change: str, words: str
+) -> None:
+    """Another text, another request, or another file under the name."""
+    db, _ = prepared(sqlite_store)
+    out = tmp_path / "graded.jsonl"
+    file = answers(tmp_path, [item("x1", GOOD)])
+    asked = TRUE
+    if change in {"text", "criteria"}:
+        assert db("grade", file, *TRUE, "--out", str(out)).exit_code == 0
+    if change == "text":
+        file = answers(tmp_path, [item("x1", FREE)])
+    if change == "criteria":
+        asked = (*TRUE, "--criterion", "kind", "--human", "kind")
+    if change == "garbage":
+        out.write_text("hello\n")
+    if change == "other":
+        out.write_text('{"schema": "something"}\n')
+    refused = db("grade", file, *asked, "--out", str(out))
+    assert refused.exit_code == 3
+    assert words in " ".join(refused.stderr.split())
+
+
+def test_what_people_do_is_appended(store: Store, tmp_path: Path) -> None:
+    """Pending with an id, resolved later; overridden and appealed against; every step stays on record."""
+    db, _ = prepared(store)
+    file = answers(tmp_path, [item("x1", GOOD)])
+    asked = (*TRUE, "--criterion", "kind", "--human", "kind")
+    (grade,) = told(db("grade", file, *asked, "--json"))["grades"]
+    assert grade["overall"] == "pending"
+    assert told(db("grades", "queue", "--json"))["grades"][0]["waiting"] == ["kind"]
+    key = grade["grade"]
+    who = ("--by", "A. Blum", "--reason", "read it from end to end")
+    resolved = told(db("grades", "resolve", key, "--criterion", "kind", "--verdict", "pass", *who, "--json"))
+    assert (resolved["overall"], resolved["first_overall"], resolved["waiting"]) == ("pass", "pending", [])
+    twice = db("grades", "resolve", key, "--criterion", "kind", "--verdict", "fail", *who)
+    assert twice.exit_code == 3
+    assert "waits for nobody" in twice.stderr
+    appealed = told(db("grades", "appeal", key, "--criterion", "true", *who, "--json"))
+    assert (appealed["overall"], appealed["waiting"]) == ("pass", ["true"])
+    overridden = told(
+        db("grades", "override", key, "--criterion", "true", "--verdict", "fail", *who, "--json")
+    )
+    assert (overridden["overall"], overridden["waiting"]) == ("fail", [])
+    assert [e["kind"] for e in overridden["events"]] == ["resolved", "appealed", "overridden"]
+    shown = db("grades", "show", key[:10]).stdout
+    assert "fail (first pending)" in shown
+    assert "A. Blum appealed against true" in shown
+    assert "Nothing waits for a person." in db("grades", "queue").stdout
+    assert check(address_of(store)) == ()
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (("resolve", "--criterion", "kind", "--verdict", "maybe"), 64, "none of pass, fail, unknown"),
+        (("resolve", "--criterion", "none", "--verdict", "pass"), 3, "has no criterion"),
+        (("override", "--criterion", "true", "--verdict", "pass"), 3, "is pass already"),
+    ],
+)
+def test_a_step_that_makes_no_sense_is_refused(
+    sqlite_store: Store, tmp_path: Path, args: tuple[str, ...], code: int, words: str
+) -> None:
+    """And nothing is appended."""
+    db, _ = prepared(sqlite_store)
+    file = answers(tmp_path, [item("x1", GOOD)])
+    (grade,) = told(db("grade", file, *TRUE, "--criterion", "kind", "--human", "kind", "--json"))["grades"]
+    who = ("--by", "A. Blum", "--reason", "read it from end to end")
+    refused = db("grades", args[0], grade["grade"], *args[1:], *who)
+    assert (refused.exit_code, words in " ".join(refused.stderr.split())) == (code, True), refused.stderr
+    short = db(
+        "grades",
+        "resolve",
+        grade["grade"],
+        "--criterion",
+        "kind",
+        "--verdict",
+        "pass",
+        "--by",
+        "A",
+        "--reason",
+        "x",
+    )
+    assert "under 10 characters" in short.stderr
+    nobody = db(
+        "grades", "resolve", grade["grade"], "--criterion", "kind", "--verdict", "pass", "--by", " ", *who[2:]
+    )
+    assert "the name is blank" in nobody.stderr
+    assert told(db("grades", "show", grade["grade"], "--json"))["events"] == []
+
+
+def test_a_system_that_nobody_audited(sqlite_store: Store, tmp_path: Path) -> None:
+    """Flagged, an audit asked for, and no corrected rate over its outputs."""
+    db, decision = prepared(sqlite_store)
+    file = answers(tmp_path, [item(f"x{n}", GOOD, system="bot-8") for n in range(3)])
+    found = told(db("grade", file, *TRUE, "--json"))
+    assert found["grades"][0]["flags"][0]["trigger"] == "system"
+    (rate,) = found["rates"]
+    assert (rate["n"], rate["left_out_unaudited"], rate["estimate"]) == (0, 3, None)
+    with sqlite_store.read() as session:
+        assert open_audits(session=session) == {(decision.hash, "bot-8")}
+    assert "candidate not audited" in db("grade", file, *TRUE).stdout
+
+
+def test_a_corrected_pass_rate_with_its_interval(sqlite_store: Store, tmp_path: Path) -> None:
+    """40 of 50 accepted by a judge without a known error: about 80 %, with what the labels leave open."""
+    db, _ = prepared(sqlite_store)
+    items = [item(f"x{n}", GOOD if n < 40 else FREE) for n in range(50)]
+    file = answers(tmp_path, items)
+    (rate,) = told(db("grade", file, *TRUE, "--json"))["rates"]
+    assert (rate["accepted"], rate["n"], rate["estimate"]) == (40, 50, pytest.approx(0.8))
+    assert 0.5 < rate["lower"] < 0.8 < rate["upper"] < 1
+    assert "corrected for the judge's errors 80%" in " ".join(db("grade", file, *TRUE).stdout.split())
+
+
+def test_a_preview_grades_nothing(sqlite_store: Store, tmp_path: Path) -> None:
+    """Who would grade and at what cost; no grade is recorded."""
+    db, _ = prepared(sqlite_store)
+    file = answers(tmp_path, [item("x1", GOOD)])
+    found = told(db("grade", file, *TRUE, "--dry-run", "--json"))
+    assert (found["items"], found["graders"][0]["cost_micros"]) == (1, 0)
+    assert "makes no paid call" in db("grade", file, *TRUE, "--dry-run").stdout
+    with sqlite_store.read() as session:
+        assert list(iter_grades(session=session)) == []
+
+
+def bundle_of(db: Run, decision: Any, folder: Path) -> Path:
+    """The exported decision."""
+    path = folder / "true.bundle"
+    result = db("decisions", "export", decision.hash[:12], "--bundle", str(path), "--json")
+    assert result.exit_code == 0, result.stderr
+    return path
+
+
+def test_an_exported_decision_grades_without_the_database(store: Store, tmp_path: Path) -> None:
+    """The same verdicts as by the store; no text of any item is in the file; it lapses on the same day."""
+    db, decision = prepared(store)
+    path = bundle_of(db, decision, tmp_path)
+    text = path.read_text()
+    assert GOOD not in text
+    assert "How long do I have?" not in text
+    nowhere = on(str(tmp_path / "no" / "such.db"))
+    file = answers(tmp_path, [item("x1", GOOD), item("x2", FREE)])
+    found = told(nowhere("grade", file, "--decision", str(path), "--json"))
+    assert [g["overall"] for g in found["grades"]] == ["pass", "fail"]
+    assert found["recorded"] is False
+    assert found["grades"][0]["criteria"][0]["decision"] == decision.hash
+    assert nowhere("gate", "--decision", str(path)).exit_code == 0
+    assert db("decisions", "export", decision.hash[:12], "--bundle", str(path)).exit_code == 3
+
+
+def test_an_exported_decision_covers_its_scope_only(sqlite_store: Store, tmp_path: Path) -> None:
+    """Another population, role or criterion is refused with 4; another rubric with 3."""
+    db, decision = prepared(sqlite_store)
+    path = bundle_of(db, decision, tmp_path)
+    file = answers(tmp_path, [item("x1", GOOD)])
+    for more in (
+        ("--population", "chats"),
+        ("--role", "diagnostic"),
+        ("--criterion", "kind"),
+        ("--judge", "z"),
+    ):
+        assert db("grade", file, "--decision", str(path), *more).exit_code == 4, more
+    assert db("grade", file, "--decision", str(path), "--rubric", "other@1").exit_code == 3
+    assert db("grade", file).exit_code == 3
+
+
+def test_one_changed_byte_of_an_export_is_refused(sqlite_store: Store, tmp_path: Path) -> None:
+    """Two hundred places, one bit each, and a byte more or less: never a grade."""
+    from calibration.registry.bundle import open_bundle
+    from rubrics.errors import JudgeCalibrationError
+
+    db, decision = prepared(sqlite_store)
+    path = bundle_of(db, decision, tmp_path)
+    whole, rng = path.read_bytes(), random.Random(7)
+    open_bundle(whole, source="whole")
+    broken = [whole[:-1], whole + b" ", whole[1:], b"", b"{}", whole.replace(b"pass", b"PASS", 1)]
+    for place in rng.sample(range(len(whole)), 200):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << rng.randrange(8)
+        broken.append(bytes(changed))
+    for data in broken:
+        with pytest.raises(JudgeCalibrationError):
+            open_bundle(data, source="broken")
+    path.write_bytes(broken[-1])
+    file = answers(tmp_path, [item("x1", GOOD)])
+    for command in (("grade", file), ("gate",)):
+        refused = db(*command, "--decision", str(path))
+        assert refused.exit_code == 3
+        assert "a byte was changed" in " ".join(refused.stderr.split())
+
+
+def test_a_forged_export_does_not_fit_its_chain(sqlite_store: Store, tmp_path: Path) -> None:
+    """Whoever makes the file's digest anew still meets the hashes of decision, report, policy and rubric."""
+    from calibration.registry.bundle import open_bundle
+    from rubrics.digest import canonical_json, digest
+    from rubrics.errors import JudgeCalibrationError, RecordError
+
+    db, decision = prepared(sqlite_store)
+    found = json.loads(bundle_of(db, decision, tmp_path).read_text())
+
+    def forged(change: Any) -> bytes:
+        content = json.loads(json.dumps(found))
+        change(content)
+        body = {key: value for key, value in content.items() if key != "digest"}
+        return (canonical_json({**body, "digest": digest(body)}) + "\n").encode()
+
+    open_bundle(forged(lambda content: None), source="same")
+    changes = [
+        lambda c: c["chain"][0]["body"].update(outcome="reject"),
+        lambda c: c["chain"][0]["body"].update(valid_until="2099-01-01T00:00:00.000000+00:00"),
+        lambda c: c["chain"][0]["body"].update(population="everything"),
+        lambda c: c["report"].update(criterion="kind"),
+        lambda c: c["policy"]["primary"].update(upper_at_most=0.5),
+        lambda c: c["rubric"].update(title="Another"),
+        lambda c: c["chain"].append(c["chain"][0]),
+        lambda c: c.update(chain=[]),
+        lambda c: c.pop("report"),
+    ]
+    for change in changes:
+        with pytest.raises((RecordError, JudgeCalibrationError)):
+            open_bundle(forged(change), source="forged")
+    other = forged(lambda c: c["judge"]["content"]["rules"][0].update(patterns=["never"]))
+    path = tmp_path / "other.bundle"
+    path.write_bytes(other)
+    refused = db("grade", answers(tmp_path, [item("x1", GOOD)]), "--decision", str(path))
+    assert refused.exit_code == 4
+    assert "does not have the digest that was admitted" in " ".join(refused.stderr.split())
+
+
+def test_a_replaced_or_suspended_decision_is_not_exported(sqlite_store: Store, tmp_path: Path) -> None:
+    """Only what stands and admits leaves the house; later decisions of others are in the chain."""
+    db, first = prepared(sqlite_store)
+    with sqlite_store.write() as session:
+        second = admitted(session, rule("true", "free"), "true", days=0.001)
+    out = ("--bundle", str(tmp_path / "b"))
+    assert "was replaced by" in db("decisions", "export", first.hash[:12], *out).stderr
+    assert db("decisions", "export", second.hash[:12], *out).exit_code == 0
+    assert (
+        db(
+            "decisions", "suspend", second.hash[:12], "--sign", "R. Ito", "--reason", "it was changed"
+        ).exit_code
+        == 0
+    )
+    refused = db("decisions", "export", second.hash[:12], "--bundle", str(tmp_path / "c"))
+    assert refused.exit_code == 4
+
+
+GATES = [(49, 0.8, 0), (25, 0.9, 1), (42, 0.85, 2)]
+
+
+@pytest.mark.parametrize(("good", "least", "code"), GATES)
+def test_the_gate_opens_on_a_corrected_rate(
+    sqlite_store: Store, tmp_path: Path, good: int, least: float, code: int
+) -> None:
+    """Open where the lower end reaches it, shut where the upper end does not, else insufficient."""
+    db, decision = prepared(sqlite_store)
+    items = [item(f"x{n}", GOOD if n < good else FREE) for n in range(50)]
+    file, out = answers(tmp_path, items), str(tmp_path / "graded.jsonl")
+    path = bundle_of(db, decision, tmp_path)
+    assert db("grade", file, *TRUE, "--out", out).exit_code == 0
+    asked = ("gate", out, "--pass-at-least", str(least))
+    result = db(*asked, *TRUE, "--json")
+    assert result.exit_code == code, (result.stdout, result.stderr)
+    assert json.loads(result.stdout)["accepted"] == good
+    assert db(*asked, "--decision", str(path)).exit_code == code
+
+
+def test_imported_verdicts_need_an_admission_too(sqlite_store: Store, tmp_path: Path) -> None:
+    """Verdicts of an external judge pass the gate only while a decision on that judge is live."""
+    from judge.spec import ExternalJudge
+
+    with sqlite_store.write() as session:
+        lay_down(session)
+        judged(session, ExternalJudge(kind="external", name="gpt"), "true")
+    db = on(sqlite_store.where)
+    records = [{"item_id": f"x{n}", "judge": "gpt", "criterion": "true", "label": "pass"} for n in range(60)]
+    file = jsonl(tmp_path, "verdicts.jsonl", *records)
+    asked = ("gate", file, *TRUE, "--judge", "gpt", "--pass-at-least", "0.5")
+    assert db(*asked).exit_code == 4
+    with sqlite_store.write() as session:
+        decision = admitted(session, ExternalJudge(kind="external", name="gpt"), "true")
+    opened = db(*asked)
+    assert (opened.exit_code, "Open" in opened.stdout) == (0, True), opened.stderr
+    mixed = jsonl(tmp_path, "mixed.jsonl", *records[:5], {**records[6], "judge": "claude"})
+    assert db("gate", mixed, *TRUE, "--judge", "gpt", "--pass-at-least", "0.5").exit_code in {0, 2}
+    missing = jsonl(tmp_path, "missing.jsonl", *records[:5], {**records[6], "label": None})
+    still = db("gate", missing, *TRUE, "--judge", "gpt", "--pass-at-least", "0.5")
+    assert (still.exit_code, "still open" in still.stdout) == (2, True)
+    assert (
+        db("decisions", "suspend", decision.hash[:12], "--sign", "A", "--reason", "it was changed").exit_code
+        == 0
+    )
+    assert db(*asked).exit_code == 4
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (("--pass-at-least", "0.9"), 3),
+        (("FILE",), 3),
+        (("FILE", "--pass-at-least", "2"), 64),
+        (("FILE", "--pass-at-least", "0.9"), 3),
+    ],
+)
+def test_a_gate_that_is_asked_wrongly_stays_shut(
+    sqlite_store: Store, tmp_path: Path, args: tuple[str, ...], code: int
+) -> None:
+    """A rate without a file, a file without a rate, no rate at all, or an item twice."""
+    db, _ = prepared(sqlite_store)
+    twice = [{"item_id": "x", "judge": "true-by-rule", "criterion": "true", "label": "pass"}] * 2
+    file = jsonl(tmp_path, "v.jsonl", *twice)
+    assert db("gate", *(file if a == "FILE" else a for a in args), *TRUE).exit_code == code
+
+
+def test_the_alarm_of_a_moved_model_is_recorded(
+    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Grading ends with 4, what was graded before is recorded, and the next call is refused at once."""
+    import judge.cli.grading as grading
+    from tests.judge.grading_world import model, reaching, says
+
+    with sqlite_store.write() as session:
+        lay_down(session)
+        decision = admitted(session, model(), "kind", reported="gpt-x-2026")
+    replies = [says("pass")] * 2 + [says("pass", model_name="gpt-x-2027")] * 2
+    connect, _ = reaching(lambda call: replies.pop(0)(call))
+    monkeypatch.setattr(grading, "_reach", connect)
+    db = on(sqlite_store.where)
+    file = answers(tmp_path, [item("x1", GOOD), item("x2", GOOD)])
+    asked = ("grade", file, "--rubric", RUBRIC.ref, "--criterion", "kind")
+    assert db(*asked).exit_code == 4
+    with sqlite_store.read() as session:
+        assert [g.item_id for g in iter_grades(session=session)] == ["x1"]
+        (alarm,) = alarms(session=session, decisions=[decision.hash])
+    assert "gpt-x-2027" in alarm.sentence
+    again = db(*asked)
+    assert again.exit_code == 4
+    assert "suspended by an alarm" in " ".join(again.stderr.split())
