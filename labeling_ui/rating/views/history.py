@@ -2,4 +2,5 @@
 
 from labeling_ui.rating.history import page
 
-page()
+if __name__ == "__main__":
+    page()

@@ -42,4 +42,5 @@ def page() -> None:
     show(people_table(status), broken_list(status))
 
 
-page()
+if __name__ == "__main__":
+    page()

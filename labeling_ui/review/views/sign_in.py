@@ -50,4 +50,5 @@ def page() -> None:
         )
 
 
-page()
+if __name__ == "__main__":
+    page()
