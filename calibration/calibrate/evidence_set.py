@@ -72,6 +72,12 @@ def open_set(*, session: Session, ref: str) -> EvidenceSet:
     return _opened(session, stored, stored.frozen_at)
 
 
+def open_set_by_digest(*, session: Session, digest: str) -> EvidenceSet:
+    """The recorded set with the digest; raises RecordError where there is none or it is not frozen."""
+    stored = get_set_by_digest(session=session, digest=digest)
+    return open_set(session=session, ref=stored.ref)
+
+
 def convenience_set(*, session: Session, dataset: str, actor: str, at: datetime) -> EvidenceSet:
     """The calibration items of the dataset, frozen as a convenience set at the first report.
 

@@ -180,17 +180,7 @@ def _examine(
             "run `voirdire judge run` or `voirdire verdicts import`"
         )
     cases = make_cases(evidence.placed, references, judged, criterion)
-    adjudication = adjudication_figure(
-        session=session,
-        evidence=evidence,
-        judge=judge,
-        rubric=rubric,
-        criterion=criterion.key,
-        references=references,
-    )
-    closed = closures_in(
-        session=session, scope=evidence.scope, rubric_digest=rubric.digest, criterion=criterion.key
-    )
+    closed, adjudication = _labeling(session, asked, judge, references)
     others = [each for each in beside if each.digest != judge.digest]
     report = build_report(
         cases,
@@ -216,6 +206,25 @@ def _examine(
     beside_labels = _beside_labels(closed, adjudication)
     inputs = _input_digest(asked, judge, judged, references, beside_labels)
     return _Examined(judge, judged, cases, report, inputs)
+
+
+def _labeling(
+    session: Session, asked: Asked, judge: StoredJudge, references: References
+) -> tuple[dict[str, int], AdjudicationFigure | None]:
+    """What labeling sessions left open by item, and what a draw for adjudication showed."""
+    evidence, rubric, criterion = asked.evidence, asked.rubric, asked.criterion
+    closed = closures_in(
+        session=session, scope=evidence.scope, rubric_digest=rubric.digest, criterion=criterion
+    )
+    adjudication = adjudication_figure(
+        session=session,
+        evidence=evidence,
+        judge=judge,
+        rubric=rubric,
+        criterion=criterion,
+        references=references,
+    )
+    return closed, adjudication
 
 
 def _beside_labels(closed: Mapping[str, int], adjudication: AdjudicationFigure | None) -> dict[str, Any]:

@@ -27,35 +27,29 @@ from calibration.labeling.records import (
     TaskKey,
     TaskKind,
 )
+from calibration.labeling.storing import finish, seat_of, store_answer
 from calibration.labeling.tasks import (
     Held,
     check_answer,
     given_of,
     held,
-    item_of,
     make_task,
     refusals_audited,
     to_source,
     why_not,
 )
 from calibration.labels import Blindness
-from calibration.store.assessments import LabelEntry, add_labels, label_digest
 from calibration.store.database import Store
-from calibration.store.items import ItemIndex
 from calibration.store.payloads import payload, put_payloads
 from calibration.store.rater_records import (
-    ContextEntry,
     Said,
-    add_context,
 )
 from calibration.store.retractions import add_retraction
 from calibration.store.rubrics import get_rubric_by_digest
 from calibration.store.sessions import (
-    Seat,
     StoredSession,
     move_assignment,
     move_cursor,
-    next_open,
     seats_of,
     session_by_key,
 )
@@ -162,9 +156,17 @@ def answer(*, store: Store, rater: str, task: TaskKey, answer: Answer, now: date
         if criterion.key in standing:
             return _again(standing[criterion.key], criterion, answer, found)
         _refuse_out_of_order(found.rubric, criterion, standing)
-        digest = _stored(session, found, criterion, answer, before.get(criterion.key), now)
+        digest = store_answer(
+            session,
+            found,
+            criterion,
+            answer,
+            before=before.get(criterion.key),
+            blind=Blindness.YES,
+            now=now,
+        )
         if len(standing) + 1 == len(found.rubric.criteria):
-            _finish(session, found)
+            finish(session, found)
         return Answered(digest=digest, new=True)
 
 
@@ -195,60 +197,6 @@ def _refuse_out_of_order(rubric: Rubric, criterion: Criterion, live: Mapping[str
         raise RaterRefused(
             f"criterion {criterion.key!r} was not asked yet: {first!r} of the same item comes first"
         )
-
-
-def _stored(
-    session: Session, found: Held, criterion: Criterion, given: Answer, before: Said | None, now: datetime
-) -> str:
-    """The digest of the assessment that is now recorded, with its context."""
-    assigned, labeling = found.assigned, found.labeling
-    item = item_of(session, assigned)
-    entry = LabelEntry(
-        item_id=item.item_id,
-        criterion=criterion.key,
-        rater=assigned.rater,
-        answer=to_source(given.value, criterion, swapped=assigned.swapped),
-        reason=given.reason,
-        failure_mode=given.failure_mode,
-        note=given.note,
-        blind=Blindness.YES,
-        repeat=assigned.repeat,
-        revision=before.revision + 1 if before else 0,
-        supersedes=before.digest if before else None,
-        shown_at=given.shown_at,
-        decided_at=given.decided_at,
-    )
-    add_labels(
-        session=session, dataset=labeling.dataset, rubric_digest=found.rubric.digest, labels=[entry], at=now
-    )
-    ref = ItemIndex(session, labeling.dataset).refs([item.item_id])[0]
-    digest = label_digest(entry=entry, ref=ref, rubric_digest=found.rubric.digest, scale=criterion.scale.kind)
-    context = ContextEntry(
-        assessment_digest=digest,
-        assignment_key=assigned.key,
-        lease_no=assigned.lease_no,
-        position=assigned.position,
-        swapped=assigned.swapped,
-        ui_version=given.ui_version,
-        idle=given.idle,
-        spans=given.spans,
-    )
-    add_context(session=session, entry=context, at=now)
-    return digest
-
-
-def _finish(session: Session, found: Held) -> None:
-    """The assignment is done, and the rater's cursor moves on."""
-    assigned = found.assigned
-    move_assignment(session=session, key=assigned.key, lease_no=assigned.lease_no, state="done")
-    seat = _seat(session, found)
-    following = next_open(session=session, seat=seat)
-    move_cursor(session=session, seat=seat.key, to=following.position if following else assigned.position + 1)
-
-
-def _seat(session: Session, found: Held) -> Seat:
-    assigned = found.assigned
-    return seats_of(session=session, key=assigned.session_key, rater=assigned.rater, kind=assigned.kind)[0]
 
 
 def _practised(store: Store, rater: str, task: TaskKey, given: Answer, now: datetime) -> Answered:
@@ -300,7 +248,7 @@ def retract(
         add_retraction(session=session, assessment_digest=said.digest, rater=rater, why=why, at=now)
         if found.assigned.state == "done":
             move_assignment(session=session, key=assignment, lease_no=found.assigned.lease_no, state="open")
-        seat = _seat(session, found)
+        seat = seat_of(session, found)
         move_cursor(session=session, seat=seat.key, to=min(seat.cursor, found.assigned.position))
         return make_task(session, found, asked, given=None)
 

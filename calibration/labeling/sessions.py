@@ -44,19 +44,6 @@ from calibration.store.sets import StoredSet, iter_members
 from rubrics.errors import DeclarationError, RecordError
 from rubrics.rubric import Rubric
 
-__all__ = [
-    *(
-        "Opening",
-        "PersonStatus",
-        "SessionStatus",
-        "close_due",
-        "close_session",
-        "list_sessions",
-        "open_items",
-    ),
-    *("open_session", "reassign", "session_status"),
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:

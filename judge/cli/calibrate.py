@@ -68,6 +68,7 @@ def calibrate(
 
     from calibration.calibrate import Asked
     from calibration.calibrate import calibrate as run
+    from calibration.labeling.sessions import close_due
     from judge.cli.lookups import evidence_of, exploratory, judges_of, recorded_policy, rubric_of_labels
     from judge.cli.output import exit_code, require_replaceable, show_report
     from judge.cli.stores import actor, now, opened
@@ -79,6 +80,7 @@ def calibrate(
         require_replaceable(page, force=force)
     at, who = now(), actor()
     with opened(context) as store, store.write() as session:
+        close_due(session=session, at=at)
         chosen, recorded_at = recorded_policy(
             session, name_or_file=policy, far_limit=far_limit, actor=who, at=at
         )

@@ -73,7 +73,10 @@ def import_(
 
     A line is {"item_id", "rater", "criterion", "label"}, optional note, source (human, model, code), blind
     (yes, no, unknown) and kind (adjudication). A null label is cannot-decide. Other fields are kept.
+    The answers of an offline sheet are taken for their rater's open items, all of them or none.
     """
+    if _took_sheet(context, file, dataset, as_json=as_json):
+        return
     from calibration.interchange.native.core import ImportOptions
     from judge.cli.importing import answer_maps, rubric_options, run_import
 
@@ -95,6 +98,22 @@ def import_(
         collector=collector,
     )
     run_import(context, "labels", file, options, as_json=as_json)
+
+
+def _took_sheet(context: typer.Context, file: str, dataset: str, *, as_json: bool) -> bool:
+    """True if the file was the export of a session sheet, which is taken under the session's own rubric."""
+    from pathlib import Path
+
+    path = Path(file)
+    if file == "-" or not path.is_file():
+        return False
+    with path.open(encoding="utf-8", errors="replace") as opened_file:
+        if '"voirdire-sheet/' not in opened_file.readline(10_000):
+            return False
+    from judge.cli.session import take_answers
+
+    take_answers(context, path, dataset, as_json=as_json)
+    return True
 
 
 @app.command("export")

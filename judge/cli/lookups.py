@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from calibration.calibrate.evidence_set import EvidenceSet
     from calibration.policy import AdmissionPolicy
     from calibration.store.judges import StoredJudge
+    from calibration.store.sets import StoredSet
     from rubrics.rubric import Rubric
 
 ALL = "all"
@@ -29,6 +30,21 @@ def recorded_rubric(session: Session, ref: str) -> Rubric:
         wanted = parse_ref(ref)
         return get_rubric(session=session, name=wanted.name, version=wanted.version)
     return get_rubric(session=session, name=ref)
+
+
+def recorded_set(session: Session, ref: str) -> StoredSet:
+    """The recorded set NAME (its newest version) or NAME@VERSION.
+
+    Raises:
+        DeclarationError: the version is no number.
+        RecordError: there is no such set.
+    """
+    from calibration.store.sets import get_set
+
+    name, _, version = ref.partition("@")
+    if version and not version.isdecimal():
+        raise DeclarationError(f"{ref!r} is not NAME or NAME@VERSION; `voirdire set list` shows the sets")
+    return get_set(session=session, set_name=name, version=int(version) if version else None)
 
 
 def rubric_of_labels(session: Session, evidence: EvidenceSet, ref: str | None) -> Rubric:

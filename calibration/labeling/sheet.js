@@ -1,0 +1,157 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const root = document.getElementById("sheet");
+  const tasks = data.items.flatMap((item, place) =>
+    item.criteria.map((key) => ({ item, place, criterion: data.criteria.find((each) => each.key === key) })));
+  const shelf = "voirdire:" + data.session + ":" + data.rater + ":" + data.items[0].assignment;
+  const said = restore();
+  let at = Math.max(0, tasks.findIndex((_, place) => !said[place]));
+  let half = null;
+  let shownAt = new Date();
+
+  function restore() {
+    try { return JSON.parse(localStorage.getItem(shelf)) || {}; } catch { return {}; }
+  }
+  function keep() {
+    try { localStorage.setItem(shelf, JSON.stringify(said)); } catch { /* a file opened without storage */ }
+  }
+  function make(tag, text, name) {
+    const made = document.createElement(tag);
+    if (text) made.textContent = text;
+    if (name) made.className = name;
+    return made;
+  }
+  function field(each) {
+    const box = make("section", "", each.source);
+    const title = make("h2", each.title + " ", "eyebrow");
+    title.append(make("span", each.source === "candidate" ? "to judge: untrusted text" : each.source, "src"));
+    const text = make("div", "", "txt");
+    text.dir = "auto";
+    for (const [kind, piece] of each.text) text.append(kind === "text" ? piece : make("span", piece, "unseen"));
+    if (!each.text.length) text.append("(empty)");
+    box.append(title, text);
+    return box;
+  }
+  function card(criterion) {
+    const box = make("aside");
+    box.append(make("p", data.rubric.ref, "eyebrow"), make("h1", criterion.title), make("p", criterion.question));
+    const list = make("dl");
+    for (const [title, text] of [...criterion.guidance, ...criterion.levels]) {
+      list.append(make("dt", title), make("dd", text));
+    }
+    const note = make("textarea");
+    note.id = "note";
+    note.setAttribute("aria-label", "Note, optional");
+    note.placeholder = "Note, optional: which words decided it? (N to write, Esc to leave)";
+    note.value = said[at] ? said[at].note : "";
+    box.append(list, note);
+    return box;
+  }
+  function choices() {
+    const { criterion } = tasks[at];
+    if (half === "unknown") {
+      return [...data.reasons.map((each) => [each.says, () => record("unknown", each.key, null)]),
+        ["Back", () => { half = null; draw(); }, "Escape"]];
+    }
+    if (half !== null) {
+      return [["No failure mode", () => record(half, null, null)],
+        ...criterion.failure_modes.map((mode) => [mode.key.replaceAll("_", " "), () => record(half, null, mode.key)]),
+        ["Back", () => { half = null; draw(); }, "Escape"]];
+    }
+    const answer = (value) => () => {
+      if (criterion.failing.includes(value) && criterion.failure_modes.length) { half = value; draw(); }
+      else record(value, null, null);
+    };
+    return [...criterion.answers.map((value) => [value, answer(value)]),
+      ["cannot decide", () => { half = "unknown"; draw(); }]];
+  }
+  function record(value, reason, failureMode) {
+    const now = new Date();
+    if (now - shownAt < 250) return;
+    said[at] = {
+      assignment: tasks[at].item.assignment, lease_no: tasks[at].item.lease_no,
+      criterion: tasks[at].criterion.key, value, reason, failure_mode: failureMode,
+      note: document.getElementById("note").value,
+      shown_at: shownAt.toISOString(), decided_at: now.toISOString(),
+    };
+    keep();
+    half = null;
+    go(at + 1);
+  }
+  function go(place) {
+    at = Math.min(Math.max(place, 0), tasks.length);
+    half = null;
+    shownAt = new Date();
+    draw();
+  }
+  function undo() {
+    if (at === 0) return;
+    delete said[at - 1];
+    keep();
+    go(at - 1);
+  }
+  function lines() {
+    const header = { schema: data.schema, session: data.session, rater: data.rater, rubric: data.rubric.digest };
+    const given = tasks.map((_, place) => said[place]).filter(Boolean);
+    return [header, ...given].map((each) => JSON.stringify(each)).join("\n") + "\n";
+  }
+  function save() {
+    const link = make("a");
+    link.href = URL.createObjectURL(new Blob([lines()], { type: "application/jsonl" }));
+    link.download = "sheet-" + data.session + "-" + data.rater + ".jsonl";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+  function dock(buttons, hint) {
+    const bar = make("div", "", "dock");
+    const inside = make("div", "", "wrap");
+    const row = make("div", "", "row");
+    buttons.forEach(([label, act, key], place) => {
+      const button = make("button", label);
+      button.type = "button";
+      button.append(make("kbd", key ? "Esc" : String(place + 1)));
+      button.addEventListener("click", act);
+      button.dataset.key = key || String(place + 1);
+      row.append(button);
+    });
+    inside.append(row, make("p", hint, "hint"));
+    bar.append(inside);
+    return bar;
+  }
+  function draw() {
+    const wrap = make("div", "", "wrap");
+    const done = Object.keys(said).length;
+    const prog = make("p", "", "prog");
+    prog.append(make("span", data.session + " · " + data.rater), make("span", done + " of " + tasks.length + " answered"));
+    prog.setAttribute("role", "status");
+    wrap.append(prog);
+    if (at === tasks.length) {
+      wrap.append(make("h1", "That was the last one."),
+        make("p", "Save your answers and send the file to whoever leads the session. Answers stay in this browser until then."));
+      root.replaceChildren(wrap, dock([["Save answers", save]], "U or ← goes back to the last item."));
+      return;
+    }
+    const cols = make("div", "", "cols");
+    const left = make("div");
+    left.append(...tasks[at].item.fields.map(field));
+    cols.append(left, card(tasks[at].criterion));
+    wrap.append(cols);
+    const hint = "U undo · ← previous · → next · N note · Esc leave note · S save answers so far";
+    root.replaceChildren(wrap, dock(choices(), half === "unknown" ? "Why can it not be decided?" : hint));
+  }
+  document.addEventListener("keydown", (event) => {
+    if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+    const note = document.getElementById("note");
+    if (document.activeElement === note) {
+      if (event.key === "Escape") note.blur();
+      return;
+    }
+    const button = [...document.querySelectorAll(".dock button")].find((each) => each.dataset.key === event.key);
+    const moves = { u: undo, U: undo, ArrowLeft: () => go(at - 1), ArrowRight: () => go(at + 1), s: save, S: save };
+    if (button) button.click();
+    else if ((event.key === "n" || event.key === "N") && note) { event.preventDefault(); note.focus(); }
+    else if (moves[event.key]) moves[event.key]();
+  });
+  draw();
+})();
