@@ -41,6 +41,17 @@ from rubrics.scale import BinaryScale, NoClaim
 from rubrics.verdict import Outcome, UnknownReason, unknown
 
 
+class UnreadReply(Frozen):
+    """A reply that was not of the agreed form; it was paid for."""
+
+    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
+
+    raw: bytes | None
+    tokens: Tokens
+    cost_micros: int | None
+    cost_source: CostSource
+
+
 class JudgeVerdict(Frozen):
     """What one presentation of one item came to, with everything that it took."""
 
@@ -78,6 +89,17 @@ class JudgeVerdict(Frozen):
     reported_model: str | None = None
     """The model that the provider says has answered; a change of it calls for recalibration."""
     fingerprint: str | None = None
+    finish: str | None = None
+    """The provider's finish reason, so that a stored reply can be read again."""
+    refusal: str | None = None
+    """The provider's refusal text, where it has one."""
+    unread: tuple[UnreadReply, ...] = ()
+    """The replies before this one that were not of the agreed form and were asked for again."""
+
+    @property
+    def may_be_asked_again(self) -> bool:
+        """True for a reply that is not of the agreed form: the only one that a re-ask is for."""
+        return self.called and (self.reason, self.detail) == (UnknownReason.INVALID, "unparsed")
 
     @property
     def answer(self) -> Answer:
@@ -207,6 +229,8 @@ def conclude(call: Prepared, reply: ModelReply) -> JudgeVerdict:
         attempts=reply.attempts,
         reported_model=reply.model,
         fingerprint=reply.fingerprint,
+        finish=reply.finish,
+        refusal=reply.refusal,
         **_cost(reply.cost),
     )  # fmt: skip
 
@@ -228,9 +252,19 @@ async def ask_once(
     Raises ModelCallError where every further call would fail in the same way (no key, unknown model): then
     nothing is to be concluded about the item.
     """
-    call = prepare(sitting, question, order=order, repeat=repeat)
-    if isinstance(call, JudgeVerdict):
-        return call
+    first = prepare(sitting, question, order=order, repeat=repeat)
+    if isinstance(first, JudgeVerdict):
+        return first
+    verdict = await _answered(first, client)
+    if not (sitting.judge.reask and verdict.may_be_asked_again):
+        return verdict
+    second = prepare(sitting, question, order=order, repeat=repeat, ask=2)
+    if isinstance(second, JudgeVerdict):  # pragma: no cover  what needs no call needed none the first time
+        return second
+    return after_unread(await _answered(second, client), verdict)
+
+
+async def _answered(call: Prepared, client: ModelClient) -> JudgeVerdict:
     try:
         reply = await client.complete(call.request)
     except ModelCallError as error:
@@ -238,6 +272,17 @@ async def ask_once(
             raise
         return conclude_failed(call, error)
     return conclude(call, reply)
+
+
+def after_unread(verdict: JudgeVerdict, unread: JudgeVerdict) -> JudgeVerdict:
+    """The verdict of a re-ask with the reply before it, which was not of the agreed form, kept beside it."""
+    before = UnreadReply(
+        raw=unread.raw,
+        tokens=unread.tokens,
+        cost_micros=unread.cost_micros,
+        cost_source=unread.cost_source,
+    )
+    return verdict.model_copy(update={"unread": (*unread.unread, before)})
 
 
 async def grade(sitting: Sitting, question: Question, client: ModelClient, *, repeat: int = 1) -> Graded:

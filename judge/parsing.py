@@ -196,7 +196,34 @@ def _read(found: _Object, text: str, form: AnswerForm) -> Parsed:
     if not isinstance(reason, str):
         return _UNPARSED
     answer = _option(verdicts[0], form)
+    if answer is _OUT_OF_RANGE:
+        return Parsed(answer, _why_none(verdicts[0], form))
     return _UNPARSED if answer is None else Parsed(answer, normalise_text(reason))
+
+
+_OUT_OF = re.compile(r"\s*[\d.,]+\s*(?:/|out of)\s*[\d.,]+\s*", re.IGNORECASE)
+_FIGURE = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)?\s*")
+_NUMBER_WORDS = frozenset(
+    ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "half")
+)
+
+
+def _why_none(value: Any, form: AnswerForm) -> str:
+    """What a verdict that is none of the options looks like, for whoever looks into a run."""
+    said = str(value)[:40]
+    words = set(re.findall(r"[a-z]+", said.lower()))
+    if _OUT_OF.fullmatch(said):
+        kind = "a score out of some number"
+    elif isinstance(value, float) or (("." in said or "," in said) and _FIGURE.fullmatch(said)):
+        kind = "a number between two levels"
+    elif _FIGURE.fullmatch(said):
+        kind = "a number off the scale"
+    elif words and words <= _NUMBER_WORDS | {"and", "a"}:
+        kind = "a number in words"
+    else:
+        kind = "another word"
+    allowed = ", ".join(option for option, _ in form.options)
+    return normalise_text(f"the verdict {said!r} is {kind}; allowed: {allowed}")
 
 
 def _option(value: Any, form: AnswerForm) -> Answer | None:

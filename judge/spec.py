@@ -152,6 +152,8 @@ class ModelJudge(Frozen):
     """Longest item in characters of all texts shown; a longer one is unknown(invalid, too_long), no call."""
     show: tuple[EvidenceKey, ...] | None = None
     """The evidence fields shown beside the outputs; null shows every field of the rubric."""
+    reask: StrictBool = False
+    """Whether a reply not of the agreed form is asked for once more; both calls are counted and paid."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

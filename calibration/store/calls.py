@@ -27,6 +27,8 @@ NO_ORDER: Literal["none"] = "none"
 """The presentation of a judge to which nothing is shown in an order."""
 NOT_MADE = "cancelled"
 """The detail of a fault whose call was never made."""
+UNPARSED = "unparsed"
+"""The detail of a fault whose reply could not be read and was asked for once more."""
 Unit = tuple[str, str, str, int]
 """Item key, criterion, presentation, repeat: what has exactly one verdict in a run."""
 
@@ -203,6 +205,20 @@ def attempts_made(*, session: Session, run_key: str, item_keys: Sequence[str]) -
                 unit = (item_key, criterion, presentation, repeat)
                 made[unit] = max(attempt, made.get(unit, 0))
     return made
+
+
+def asked_again(*, session: Session, run_key: str, item_keys: Sequence[str]) -> frozenset[Unit]:
+    """The units of these items that were asked once more because a reply could not be read."""
+    columns = (_CALL.item_key, _CALL.criteria, _CALL.presentation, _CALL.repeat)
+    query = sa.select(*columns).join_from(
+        table_of(JudgeCallRow), table_of(JudgeCallFaultRow), _FAULT.call_key == _CALL.key
+    )
+    found: set[Unit] = set()
+    for batch in batches(item_keys):
+        which = query.where(_CALL.run_key == run_key, _CALL.item_key.in_(batch), _FAULT.detail == UNPARSED)
+        for item_key, criteria, presentation, repeat in session.connection().execute(which):
+            found.update((item_key, criterion, presentation, repeat) for criterion in criteria.split(" "))
+    return frozenset(found)
 
 
 def tally_calls(*, session: Session, run_key: str) -> CallTally:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
@@ -20,14 +20,15 @@ from calibration.store.calls import tally_calls, tally_verdicts
 from calibration.store.database import Store
 from calibration.store.items import ItemRef
 from judge.calls import ModelCallError, ModelClient
-from judge.grading import JudgeVerdict, Prepared, conclude, conclude_failed
+from judge.grading import JudgeVerdict, Prepared, after_unread, conclude, conclude_failed
 from judge.runs.bench import BaselineBench, Bench, needs_items, seat
 from judge.runs.budget import Budget, Tariff, dollars
-from judge.runs.entries import answer_entry, call_entry, not_sent
+from judge.runs.entries import answer_entry, call_entry, not_sent, unread_entry
 from judge.runs.plan import RunPlan, Unit
 from judge.runs.recorder import PATIENCE_S, Recorder, bound_cache, require_space
 from judge.runs.summary import Progress, StopKind, Stopped
 from judge.runs.units import CHUNK, all_items, chunks, open_units
+from judge.spec import ModelJudge
 from rubrics.errors import DeclarationError
 
 T = TypeVar("T")
@@ -49,6 +50,14 @@ class RunOptions:
     patience_s: float = PATIENCE_S
     """How long a database that fails is waited for."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What a call came to, and the key of its intent."""
+
+    verdict: JudgeVerdict
+    call_key: str
 
 
 class Engine:
@@ -96,7 +105,7 @@ class Engine:
     async def _work(self) -> None:
         options = self._options
         self._budget = await self._aside(self._open_budget)
-        bench = await self._aside(self._seat)
+        self._bench = await self._aside(self._seat)
         self._recorder = Recorder(
             self._store,
             self._run_key,
@@ -106,7 +115,7 @@ class Engine:
         )
         async with self._recorder:
             try:
-                await self._feed(bench)
+                await self._feed(self._bench)
             finally:
                 await self._land()
 
@@ -173,7 +182,41 @@ class Engine:
         return True
 
     async def _ask(self, unit: Unit, call: Prepared, aside: int | None) -> None:
-        """The whole life of one call: intent, call, answer."""
+        """The calls of one unit: one, and a second where the judge asks again for what cannot be read."""
+        try:
+            answer = await self._made(unit, call, aside)
+            if answer is not None and self._asks_again(unit, answer.verdict):
+                await self._ask_again(unit, answer)
+            elif answer is not None:
+                await self._keep(answer.verdict, unit=unit, call=call, call_key=answer.call_key)
+        except Exception as error:  # noqa: BLE001  raised by `work`, once the other calls have landed
+            self._crash = self._crash or error
+        finally:
+            self._room.release()
+
+    def _asks_again(self, unit: Unit, verdict: JudgeVerdict) -> bool:
+        judge = self._plan.judge
+        reasks = isinstance(judge, ModelJudge) and judge.reask
+        return reasks and not unit.asked_again and verdict.may_be_asked_again
+
+    async def _ask_again(self, unit: Unit, unread: _Answer) -> None:
+        """The second and last call of a unit whose reply cannot be read; the first stays counted and paid."""
+        second = replace(unit, attempt=unit.attempt + 1, asked_again=True)
+        call = self._bench.ready(second)
+        self._recorder.put(unread_entry(unread.call_key, unread.verdict))
+        if not isinstance(call, Prepared):
+            raise DeclarationError(f"item {unit.question.item.item_id!r} changed while it was judged")
+        aside = self._options.tariff.at_most(call.request)
+        if not await self._budget.set_aside(aside):
+            self.stop(StopKind.COST_CAP, self._cap_reached(aside or 0))
+            return
+        answer = await self._made(second, call, aside)
+        if answer is not None:
+            verdict = after_unread(answer.verdict, unread.verdict)
+            await self._keep(verdict, unit=second, call=call, call_key=answer.call_key)
+
+    async def _made(self, unit: Unit, call: Prepared, aside: int | None) -> _Answer | None:
+        """What one call came to, after its intent; None where the run was stopped before the call."""
         entry = call_entry(self._run_key, unit, shown_digest=call.shown, reserved_micros=aside)
         made = False
         verdict: JudgeVerdict | None = None
@@ -183,16 +226,12 @@ class Engine:
                 made = not self._halted()
                 if made:
                     verdict = await self._call(call)
-            if verdict is not None:
-                await self._keep(verdict, unit=unit, call=call, call_key=entry.key)
-        except Exception as error:  # noqa: BLE001  raised by `work`, once the other calls have landed
-            self._crash = self._crash or error
         finally:
             if not made:
                 self._recorder.put(not_sent(entry.key, "the run was stopped before the call was made"))
             cost = 0 if not made else verdict.cost_micros if verdict is not None else None
             self._budget.settle(aside, cost)
-            self._room.release()
+        return None if verdict is None else _Answer(verdict, entry.key)
 
     async def _call(self, call: Prepared) -> JudgeVerdict:
         """The verdict of a call that is made now."""

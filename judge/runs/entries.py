@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from calibration.store.calls import NO_ORDER, NOT_MADE, CallEntry, FaultEntry, Presentation
+from calibration.store.calls import NO_ORDER, NOT_MADE, UNPARSED, CallEntry, FaultEntry, Presentation
 from calibration.store.items import ItemRef
 from calibration.store.text import NAME_LIMIT
 from calibration.store.verdicts import VerdictEntry
@@ -72,7 +72,7 @@ def answer_entry(
         detail=verdict.detail,
         order=verdict.order.value if verdict.order else None,
         repeat=verdict.repeat,
-        raw=None if verdict.raw is None else verdict.raw.decode("utf-8", "surrogatepass"),
+        raw=_written(verdict.raw),
         rationale=verdict.rationale or None,
         fields=_fields(verdict, call),
         reported_model=normalise_text(verdict.reported_model or "")[:NAME_LIMIT] or None,
@@ -91,6 +91,22 @@ def not_sent(call_key: str, why: str) -> FaultEntry:
     return FaultEntry(call_key, UnknownReason.ERROR, NOT_MADE, why, cost_micros=0)
 
 
+def unread_entry(call_key: str, verdict: JudgeVerdict) -> FaultEntry:
+    """What becomes of a call whose reply was not of the agreed form, where the unit is asked once more."""
+    return FaultEntry(
+        call_key=call_key,
+        reason=UnknownReason.INVALID,
+        detail=UNPARSED,
+        sentence="the reply was not of the agreed form; the judge was asked once more",
+        attempts=[_attempt(attempt) for attempt in verdict.attempts],
+        cost_micros=_fits(verdict.cost_micros, _LARGEST_COST),
+    )
+
+
+def _written(raw: bytes | None) -> str | None:
+    return None if raw is None else raw.decode("utf-8", "surrogatepass")
+
+
 def _fields(verdict: JudgeVerdict, call: Prepared | None) -> Mapping[str, Any] | None:
     """What else is needed to read the reply again, to price it again, and to tell what it took."""
     found: dict[str, Any] = {"flags": [flag.value for flag in verdict.flags]}
@@ -102,6 +118,12 @@ def _fields(verdict: JudgeVerdict, call: Prepared | None) -> Mapping[str, Any] |
             "cost_source": verdict.cost_source.value,
             "attempts": [_known(_attempt(attempt)) for attempt in verdict.attempts],
             "fingerprint": (verdict.fingerprint or "")[:NAME_LIMIT],
+            "finish": None if verdict.finish == "stop" else verdict.finish,
+            "refusal": verdict.refusal,
+            "unread": [
+                _known({"raw": _written(each.raw), "tokens": _tokens(each.tokens), "cost": each.cost_micros})
+                for each in verdict.unread
+            ],
         }
     return _known(found) or None
 

@@ -42,6 +42,8 @@ class Unit:
     """From 1."""
     attempt: int
     """From 1; one more than the unit was asked before."""
+    asked_again: bool = False
+    """Whether a reply could not be read and the unit was asked once more: it is not asked so again."""
 
 
 @dataclass(frozen=True, slots=True)

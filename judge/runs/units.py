@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from sqlmodel import Session
 
-from calibration.store.calls import attempts_made, settled_units
+from calibration.store.calls import asked_again, attempts_made, settled_units
 from calibration.store.inserting import batches
 from calibration.store.items import ErasedItem, read_items
 from judge.calls import CostSource
@@ -14,6 +15,7 @@ from judge.grading import JudgeVerdict
 from judge.question import Question
 from judge.runs.entries import presentation
 from judge.runs.plan import RunPlan, Unit
+from judge.spec import ModelJudge
 from rubrics.criterion import Criterion
 from rubrics.item import Item
 from rubrics.order import Order
@@ -39,6 +41,8 @@ def open_units(
     """
     settled = settled_units(session=session, run_key=run_key, item_keys=keys)
     made = attempts_made(session=session, run_key=run_key, item_keys=keys)
+    reasks = isinstance(plan.judge, ModelJudge) and plan.judge.reask
+    again = asked_again(session=session, run_key=run_key, item_keys=keys) if reasks else frozenset()
     asks = tuple(plan.asks())
     wanted = [key for key in keys if any(_unit(key, ask) not in settled for ask in asks)]
     items = dict(read_items(session=session, keys=wanted))
@@ -47,7 +51,8 @@ def open_units(
         for key in wanted:
             unit = _unit(key, ask)
             if unit not in settled:
-                yield _asked(plan, key, items[key], ask, made.get(unit, 0) + 1)
+                found = _asked(plan, key, items[key], ask, made.get(unit, 0) + 1)
+                yield replace(found, asked_again=True) if unit in again and isinstance(found, Unit) else found
 
 
 def all_items(*, session: Session, plan: RunPlan) -> Iterator[Item]:
