@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from calibration.rendering.html import _content_policy, _environment, _stylesheet, _time
 from calibration.rendering.numbers import NNBSP, limit_text, percent, plain
+from calibration.rendering.shell import moment_words, render_page
 from calibration.rendering.strip import Scale, Tick
 from calibration.rendering.text import visible
 
@@ -67,9 +67,8 @@ def render_gate(
         raise ValueError(f"{len(curves)} curves; the picture tells 1 to {MOST_CURVES} apart")
     scale = _scale([far for curve in curves for far, _ in curve.places], limit)
     head, *rest = sentences
-    return _environment().get_template("gate.html").render(
-        css=_stylesheet(),
-        policy_for_content=_content_policy(),
+    return render_page(
+        "gate.html",
         headline=_set(head),
         sentences=[_set(text) for text in rest],
         notes=[_set(text) for text in notes],
@@ -82,7 +81,7 @@ def render_gate(
             for number, far in enumerate(true_fars)
         ],
         limit=limit_text(limit),
-        made=_time(made_at),
+        made=moment_words(made_at),
     )  # fmt: skip
 
 

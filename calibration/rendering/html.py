@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import re
-from collections.abc import Callable
-from datetime import UTC, datetime
-from functools import cache
-from importlib import resources
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from calibration.evidence import Comparison, Examination
 from calibration.rendering import background, page, tables
@@ -19,16 +13,11 @@ from calibration.rendering.next_step import next_step
 from calibration.rendering.reading import Readings
 from calibration.rendering.reasons import reasons
 from calibration.rendering.sentences import decision_sentence, headline
+from calibration.rendering.shell import moment_words, render_page
 from calibration.rendering.text import listed, visible
 from calibration.rendering.vocabulary import COLUMNS
 from rubrics.digest import short
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-    from markupsafe import Markup
-
-_COUNT = re.compile(r"(?<![\w/.,])(\d{1,3}(?:,\d{3})*/\d{1,3}(?:,\d{3})*)(?![\w/])")
-_INTERVAL = re.compile(r"(\[[−\d.]+, [−\d.]+\])")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -46,12 +35,10 @@ def render_html(
         ValueError: a comparison without any examination.
     """
     readings = Readings.of(shown)
-    template = _environment().get_template("report.html")
-    return template.render(
-        css=_stylesheet(),
-        policy_for_content=_content_policy(),
+    return render_page(
+        "report.html",
         title=visible(title) if title else _title(readings),
-        made=_time(made_at),
+        made=moment_words(made_at),
         **_first_screen(readings),
         **_body(readings),
     )
@@ -122,60 +109,3 @@ def _digests(readings: Readings) -> tuple[tuple[str, str, str], ...]:
 def _title(readings: Readings) -> str:
     criteria = [group[0].criterion for group in readings.groups]
     return f"Calibration report: {listed(readings.judges, most=3)}, {listed(criteria, most=3)}"
-
-
-def _time(made_at: datetime | None) -> str:
-    if made_at is None:
-        return ""
-    if made_at.tzinfo is None:
-        return f"{made_at:%Y-%m-%d %H:%M}"
-    return f"{made_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-
-
-def _template_text(name: str) -> str:
-    return resources.files("calibration.rendering").joinpath("templates", name).read_text("utf-8")
-
-
-@cache
-def _stylesheet() -> Markup:
-    """The style sheet as it stands in the page; ours, never from data."""
-    from markupsafe import Markup
-
-    return Markup(_template_text("report.css").strip())
-
-
-@cache
-def _content_policy() -> str:
-    """Nothing may load or run; the one style sheet is allowed by its digest, so data cannot bring another."""
-    found = hashlib.sha256(str(_stylesheet()).encode()).digest()
-    allowed = base64.b64encode(found).decode()
-    return f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'"
-
-
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    made = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        loader=FunctionLoader(_template_text),
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    filters: dict[str, Callable[..., Any]] = {"prose": prose, "pct": _percentage}
-    made.filters.update(filters)
-    return made
-
-
-def prose(text: str) -> Markup:
-    """The text escaped, each count x/n in bold, each interval lighter, both kept on one line."""
-    from markupsafe import Markup, escape
-
-    counts = _COUNT.sub(r'<b class="n">\1</b>', str(escape(text)))
-    return Markup(_INTERVAL.sub(r'<span class="n mut">\1</span>', counts))
-
-
-def _percentage(place: float) -> str:
-    """A place in [0, 1] as a length for SVG."""
-    return f"{100 * place:.2f}%"
