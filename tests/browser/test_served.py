@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture(scope="module", params=["rate", "review"])
+@pytest.fixture(scope="module", params=["review", pytest.param("rate", marks=pytest.mark.slow)])
 def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Each of the two apps on an empty store."""
+    """An app on an empty store; one launcher starts both, so the other one is for the night."""
     with serving(request.param, db=tmp_path_factory.mktemp("served") / "empty.db") as app:
         yield app
 

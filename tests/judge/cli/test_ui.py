@@ -44,7 +44,13 @@ def child_of(process: subprocess.Popen[str]) -> psutil.Process:
     return child
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGINT, id="interrupt"),
+        pytest.param(signal.SIGTERM, id="terminate", marks=pytest.mark.slow),
+    ],
+)
 def test_signal_ends_the_app_in_order(command: subprocess.Popen[str], number: signal.Signals) -> None:
     """Told to stop, the command passes it on, the app ends itself, and the code is 0 without a word."""
     child = child_of(command)
