@@ -91,9 +91,8 @@ def export_bundle(*, session: Session, decision_prefix: str, at: datetime) -> by
         at=at,
     )
     if admission.decision.hash != decision.hash:
-        raise RecordError(
-            f"decision {short(decision.hash)} was replaced by {short(admission.decision.hash)}; export that one"
-        )
+        newer = short(admission.decision.hash)
+        raise RecordError(f"decision {short(decision.hash)} was replaced by {newer}; export that one")
     links = decision_links(session=session, since=decision.seq)
     rubric = get_rubric_by_digest(session=session, digest=decision.scope.rubric_digest)
     judge = get_judge(session=session, judge=decision.scope.judge_digest)

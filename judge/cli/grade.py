@@ -71,7 +71,7 @@ def grade(
     Without one nothing is graded.
     """
     from calibration.interchange.native.unrecorded import read_items
-    from judge.cli.grading import Wanted, grade_offline, grade_recorded, preview
+    from judge.grade_command import Wanted, grade_offline, grade_recorded, preview
 
     if rubric is None and not decision:
         raise DeclarationError(
@@ -97,7 +97,7 @@ def grade(
 
 
 def _print(given: Any, *, as_json: bool) -> None:
-    from judge.cli.grading import rates
+    from judge.grade_command import rates
     from judge.cli.output import print_json, print_lines, print_rows
 
     ref, graders, found = given.request.rubric.ref, given.graders, given.objects

@@ -123,7 +123,7 @@ def test_a_batch_of_something_else_is_refused(
     db, _ = prepared(sqlite_store)
     out = tmp_path / "graded.jsonl"
     file = answers(tmp_path, [item("x1", GOOD)])
-    asked = TRUE
+    asked: tuple[str, ...] = TRUE
     if change in {"text", "criteria"}:
         assert db("grade", file, *TRUE, "--out", str(out)).exit_code == 0
     if change == "text":
@@ -435,7 +435,7 @@ def test_the_alarm_of_a_moved_model_is_recorded(
     sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Grading ends with 4, what was graded before is recorded, and the next call is refused at once."""
-    import judge.cli.grading as grading
+    from judge import grade_command as grading
     from tests.judge.grading_world import model, reaching, says
 
     with sqlite_store.write() as session:
