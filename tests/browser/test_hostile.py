@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from calibration.labeling.sheets import make_sheet
 from calibration.labeling.tasks import fields_of
+from calibration.store.schema import open_store
 from labeling_ui.components import item_panel
 from rubrics.characters import UNSEEN
 from rubrics.item import Item
 from rubrics.rubric import Rubric
 from tests.browser.hostile_world import HostileWorld, hostile_world, items, rubric
 from tests.browser.serving import Elsewhere, Served, Tab, listening, serving
+from tests.calibration.labeling.world import SESSION, later
 from tests.labeling_ui.html_text import read
 
 if TYPE_CHECKING:
@@ -173,4 +176,32 @@ def test_hostile_texts_do_nothing_under_the_policy(
 ) -> None:
     """Browser list 4 at full size: the policy in force, every case adjudicated, not one complaint of it."""
     walk(browser, served, world, cases=world.items, bypass_csp=False).close()
+    assert heard.requests == []
+
+
+def test_sheet_of_hostile_texts_does_nothing(
+    browser: Browser, world: HostileWorld, tmp_path: Path, heard: Elsewhere
+) -> None:
+    """The offline sheet too shows every text as text, runs none of them and asks nobody."""
+    store = open_store(world.db)
+    with store.write() as session:
+        made = make_sheet(session=session, name=SESSION, rater=world.rating, now=later(90))
+    store.close()
+    file = tmp_path / "sheet.html"
+    file.write_text(made.page, "utf-8")
+    asked: list[str] = []
+    page = browser.new_page(bypass_csp=True)
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    words = []
+    for _ in range(made.items):
+        page.wait_for_timeout(TOO_EARLY)
+        words.append(page.locator("#sheet").text_content() or "")
+        page.keyboard.press("1")
+    assert page.get_by_text("That was the last one.").count() == 1
+    assert page.evaluate("typeof window.ran") == "undefined"
+    page.close()
+    assert [text for text in words if UNSEEN.search(text)] == []
+    assert len(set(words)) == made.items == world.items
+    assert asked == [file.as_uri()]
     assert heard.requests == []
