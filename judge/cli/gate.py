@@ -81,9 +81,9 @@ def _grader(
     decision: str | None,
 ) -> tuple[Any, Any]:
     """The admitted judge and the rubric, from the store or from an exported decision."""
-    from judge.grade_command import Wanted, bundled_request, read_bundles, request_for
     from judge.cli.lookups import recorded_rubric
     from judge.cli.stores import now, opened
+    from judge.grade_command import Wanted, bundled_request, read_bundles, request_for
     from judge.service import appoint, appoint_bundled
 
     wanted = Wanted(

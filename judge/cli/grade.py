@@ -97,8 +97,8 @@ def grade(
 
 
 def _print(given: Any, *, as_json: bool) -> None:
-    from judge.grade_command import rates
     from judge.cli.output import print_json, print_lines, print_rows
+    from judge.grade_command import rates
 
     ref, graders, found = given.request.rubric.ref, given.graders, given.objects
     corrected = rates(given)
