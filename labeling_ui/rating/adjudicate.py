@@ -94,7 +94,8 @@ def _first_step(me: Person, task: Task, desk: Desk) -> None:
     with right, st.container(key="vd_card"):
         if desk.half.step is Step.MODE:
             reading.legend(task, choices_at(desk.half, task.criterion))
-        reading.card(task)
+        else:
+            reading.card(task)
         reading.note(task)
     buttons = [
         Button(each.name, each.label, each.key, choose, (me, task, each), each.icon)
@@ -166,7 +167,7 @@ def _final_step(me: Person, task: Task, first: GivenAnswer) -> None:
         reading.card(task)
     buttons = [
         Button(
-            f"final_{each.key}",
+            f"final_{each.value}",
             "Leave unresolved" if each.value == UNKNOWN else each.label,
             each.key,
             resolve,
@@ -190,7 +191,7 @@ def _answers(task: Task, first: GivenAnswer, found: tuple[Revealed, ...]) -> Non
         one.format(
             reading.mark(each.value),
             untrusted(f"Rater {each.letter}: {reading.in_words(task, each)}"),
-            prose(f"“{each.note}”") if each.note else Markup(""),
+            prose(each.note) if each.note else Markup(""),
         )
         for each in found
     ]

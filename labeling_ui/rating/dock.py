@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import streamlit as st
+from markupsafe import Markup
 
-from labeling_ui.components import eyebrow, key_hints, plain, show
+from labeling_ui.components import key_hints, plain, show, untrusted
 
 _ACTED: Final = "dock_acted"
 _ROW: Final = 6
@@ -73,7 +74,7 @@ def draw(bar: Bar) -> None:
     """
     with st.bottom, st.container(key="vd_dock", gap="small"):
         if bar.ask:
-            show(eyebrow(bar.ask))
+            show(Markup('<p class="vd-ask">{}</p>').format(untrusted(bar.ask)))
         for row in _rows(bar):
             columns = st.columns(bar.widths or len(row), gap="small", vertical_alignment="center")
             for column, button in zip(columns, row, strict=False):

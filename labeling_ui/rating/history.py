@@ -8,6 +8,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from calibration.labeling import looking
+from calibration.labeling.looking import EXCERPT
 from calibration.labeling.people import Role
 from calibration.labeling.records import Past
 from labeling_ui.components import plain, show, untrusted
@@ -88,7 +89,9 @@ def _words(past: Past) -> Markup:
         _MARKS.get(given.value, "tie"),
         untrusted(answer),
         untrusted(past.criterion_title),
-        untrusted(plain(past.excerpt)),
+        untrusted(
+            plain(f"{past.excerpt}…" if len(past.excerpt) >= EXCERPT else past.excerpt, most=EXCERPT + 1)
+        ),
         untrusted(when + (f" · note: {plain(given.note, most=80)}" if given.note else "")),
     )
 

@@ -30,7 +30,7 @@ from rubrics.rubric import Rubric
 from rubrics.words import Edit
 
 _ENDS: Final = {
-    NothingWhy.NO_SESSION: "You are in no session yet. Whoever leads one adds you by the name {name}.",
+    NothingWhy.NO_SESSION: "You rate in no session yet.",
     NothingWhy.ALL_DONE: "Nothing left for you.",
     NothingWhy.CLOSED: "The session {session} is closed. Nothing more is taken for it.",
     NothingWhy.WINDOW_OVER: "The time of the session {session} has ended. Ask whoever leads it.",
@@ -64,7 +64,10 @@ def nothing(me: Person, found: Nothing) -> None:
     plain_page(
         title,
         f"{waiting:,} of your items {'awaits' if waiting == 1 else 'await'} adjudication." if waiting else "",
-        "Your answers stand under My history. This page looks again when you reload it.",
+        f"Whoever leads a session adds you by the name {me.handle}."
+        if found.why is NothingWhy.NO_SESSION
+        else "Your answers stand under My history.",
+        "This page looks again when you reload it.",
     )
     _bar(f"nothing-{found.why}", (), title)
 

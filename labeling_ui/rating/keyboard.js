@@ -205,6 +205,7 @@ function renewed(data) {
     measure();
     applyFold();
     refocus();
+    if (data.focus) focusNote();
     state.openAt = performance.now() + (otherItem || data.fresh ? data.earliest : QUIET_MS);
     document.documentElement.dataset.vdReady = data.token;
   });

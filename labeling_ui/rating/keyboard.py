@@ -45,6 +45,8 @@ class Screen:
     """The keys of the choices: held back while nobody can have seen what they would answer."""
     note: str = ""
     """The widget key of the note, if there is one."""
+    focus: bool = False
+    """True where the page is there to be typed into: the field has the focus from the start."""
     fresh: bool = True
     """True where the question itself is new; a reason or a way to fail may be answered sooner."""
 
@@ -81,6 +83,7 @@ def listen(screen: Screen) -> None:
             "say": screen.say,
             "guarded": [key.lower() for key in screen.keys],
             "note": screen.note,
+            "focus": screen.focus,
             "fresh": screen.fresh,
             "earliest": EARLIEST_MS,
             "run": run,

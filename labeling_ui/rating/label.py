@@ -65,7 +65,8 @@ def _ask(me: Person, task: Task, made: Progress, desk: Desk) -> None:
     with right, st.container(key="vd_card"):
         if desk.half.step is Step.MODE:
             reading.legend(task, choices_at(desk.half, task.criterion))
-        reading.card(task)
+        else:
+            reading.card(task)
         reading.note(task)
     bar = aside_bar(me, task) if desk.setting_aside else answer_bar(me, task, made, desk.half)
     draw(bar)

@@ -59,7 +59,7 @@ def card(task: Task) -> None:
 
 
 def legend(task: Task, choices: Sequence[Choice]) -> None:
-    """Show what each way to fail means, while one is asked for."""
+    """Show what each way to fail means, in place of the card while one is asked for."""
     when = {mode.key: mode.when for mode in task.criterion.failure_modes}
     rows = Markup("").join(
         Markup('<div class="vd-gd">{}<b>{}</b><p>{}</p></div>').format(
@@ -68,7 +68,12 @@ def legend(task: Task, choices: Sequence[Choice]) -> None:
         for choice in choices
         if choice.value in when
     )
-    show(Markup('<section class="vd-legend" aria-label="Ways to fail">{}</section>').format(rows))
+    head = Markup("{}<h1>{}</h1>").format(eyebrow("Ways to fail"), untrusted(task.criterion.title))
+    show(
+        Markup('<section class="vd-card vd-legend" aria-label="Ways to fail">{}{}</section>').format(
+            head, rows
+        )
+    )
 
 
 def note_key(task: Task) -> str:

@@ -53,7 +53,9 @@ def _by_name() -> None:
     )
     bar = Bar(token="sign_in", buttons=buttons, ask="Known here" if buttons else "")
     draw(bar)
-    listen(Screen(token="sign_in", item="sign_in", say="Who is rating?", keys=bar.keys, note=_FIELD))
+    listen(
+        Screen(token="sign_in", item="sign_in", say="Who is rating?", keys=bar.keys, note=_FIELD, focus=True)
+    )
 
 
 def _typed() -> None:

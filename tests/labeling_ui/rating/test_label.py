@@ -371,7 +371,7 @@ def test_long_queue_shows_a_batch_and_a_number(opens: Opens, items: int) -> None
 
 def test_person_in_no_session_is_told_so(opens: Opens) -> None:
     """Somebody whom nobody added reads by which name they would be added."""
-    assert "You are in no session yet" in opens().sit("stranger").html
+    assert "You rate in no session yet" in opens().sit("stranger").html
 
 
 def test_closed_session_takes_nothing(opens: Opens) -> None:
