@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Sequence
 from typing import Final
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
@@ -12,6 +13,8 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
+
+from labeling_ui.settings import LOOPBACK_HOSTS
 
 CONTENT_SECURITY_POLICY: Final = "; ".join(
     (
@@ -68,6 +71,41 @@ def _closed(path: str) -> bool:
     return any(part in path for part in CLOSED)
 
 
+class OwnOrigin:
+    """Refuses requests that a page from elsewhere makes, and spares Streamlit the question.
+
+    Streamlit takes any port of this machine for its own, and asks a host in the internet for this
+    machine's address before it refuses a foreign page (seen with 1.67): so the header ends here.
+    """
+
+    def __init__(self, app: ASGIApp, *, hosts: Sequence[str]) -> None:
+        self.app = app
+        self.named = {host for host in hosts if host not in LOOPBACK_HOSTS}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, its origin looked at and taken off."""
+        origin = Headers(scope=scope).get("origin") if scope["type"] in {"http", "websocket"} else None
+        if origin is None:
+            await self.app(scope, receive, send)
+        elif self._own(origin, Headers(scope=scope).get("host", "")):
+            headers = [(name, value) for name, value in scope["headers"] if name != b"origin"]
+            await self.app({**scope, "headers": headers}, receive, send)
+        else:
+            await _refuse(scope, receive, send, "Forbidden: this page belongs to another address")
+
+    def _own(self, origin: str, host: str) -> bool:
+        """Whether a page of that origin is one of ours: of the very host and port, or of a given name."""
+        page = urlsplit(origin)
+        return page.netloc != "" and (page.netloc == host or page.hostname in self.named)
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, said: str) -> None:
+    if scope["type"] == "websocket":
+        await WebSocketClose(1008)(scope, receive, send)
+    else:
+        await PlainTextResponse(said, 403)(scope, receive, send)
+
+
 class OnlyThroughProxy:
     """Refuses whoever does not bring the word that the proxy adds to each request."""
 
@@ -83,19 +121,16 @@ class OnlyThroughProxy:
         given = Headers(scope=scope).get(PROXY_SECRET_HEADER, "").encode("latin-1")
         if hmac.compare_digest(given, self.secret):
             await self.app(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await WebSocketClose(1008)(scope, receive, send)
         else:
-            await PlainTextResponse("Forbidden: this address answers its proxy only", 403)(
-                scope, receive, send
-            )
+            await _refuse(scope, receive, send, "Forbidden: this address answers its proxy only")
 
 
 def middleware(*, hosts: Sequence[str], proxy_secret: str = "") -> list[Middleware]:
-    """The layers around the app, outermost first: headers, names of this host, and the proxy's word."""
+    """The layers around the app, outermost first: headers, names of this host, origin, the proxy's word."""
     layers = [
         Middleware(SecurityHeaders),
         Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
+        Middleware(OwnOrigin, hosts=list(hosts)),
     ]
     if proxy_secret:
         layers.append(Middleware(OnlyThroughProxy, secret=proxy_secret))

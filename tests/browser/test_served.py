@@ -64,7 +64,7 @@ def greet(served: Served, origin: str) -> ClientConnection:
 
 def test_web_socket_of_a_foreign_page_is_refused(served: Served) -> None:
     """Browser list 12: a page from elsewhere cannot open the app's web socket; the app's own can."""
-    for origin in ("http://evil.example", "https://127.0.0.1.evil.example", "null"):
+    for origin in ("http://evil.example", "https://127.0.0.1.evil.example", "null", "http://localhost:3000"):
         with pytest.raises(InvalidStatus) as refused:
             greet(served, origin)
         assert refused.value.response.status_code == 403, origin

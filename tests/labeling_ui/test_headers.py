@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from labeling_ui.headers import HEADERS, PROXY_SECRET_HEADER, middleware
+from labeling_ui.settings import LOOPBACK_HOSTS
 
 SECRET = "a-word-of-the-proxy"
 
@@ -18,7 +19,8 @@ SECRET = "a-word-of-the-proxy"
 async def page(request: Request) -> PlainTextResponse:
     """A page that says who the proxy says that asks."""
     return PlainTextResponse(
-        request.headers.get("X-Forwarded-User", "nobody"), headers={"X-Frame-Options": "ALLOW"}
+        request.headers.get("X-Forwarded-User", request.headers.get("Origin", "nobody")),
+        headers={"X-Frame-Options": "ALLOW"},
     )
 
 
@@ -29,11 +31,11 @@ async def socket(websocket: WebSocket) -> None:
     await websocket.close()
 
 
-def client(*, proxy_secret: str = "") -> TestClient:
+def client(*, proxy_secret: str = "", hosts: tuple[str, ...] = LOOPBACK_HOSTS) -> TestClient:
     """A client of a small app behind the layers."""
     app = Starlette(
         routes=[Route("/{path:path}", page), WebSocketRoute("/_stcore/stream", socket)],
-        middleware=middleware(hosts=("localhost", "127.0.0.1", "[::1]"), proxy_secret=proxy_secret),
+        middleware=middleware(hosts=hosts, proxy_secret=proxy_secret),
     )
     return TestClient(app, base_url="http://127.0.0.1:8601")
 
@@ -103,3 +105,33 @@ def test_web_socket_of_a_foreign_name_is_refused() -> None:
         client().websocket_connect("/_stcore/stream", headers={"Host": "evil.example"}),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["http://evil.example", "null", "http://localhost:3000", "http://127.0.0.1:8602", "http://127.0.0.1", ""],
+)
+def test_page_of_another_origin_is_refused(origin: str) -> None:
+    """Another host, another port of this machine, or a page without an origin of its own."""
+    sent = {"Origin": origin, "Host": "127.0.0.1:8601"}
+    answer = client().get("/", headers=sent)
+    assert answer.status_code == 403
+    assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+    with pytest.raises(WebSocketDisconnect), client().websocket_connect("/_stcore/stream", headers=sent):
+        pass
+
+
+def test_own_page_is_served_and_its_origin_goes_no_further() -> None:
+    """The same host and port are let in; Streamlit is not asked what it thinks of the origin."""
+    sent = {"Origin": "http://127.0.0.1:8601", "Host": "127.0.0.1:8601"}
+    assert client().get("/", headers=sent).text == "nobody"
+    with client().websocket_connect("/_stcore/stream", headers=sent) as opened:
+        assert opened.receive_text() == "hello"
+
+
+def test_page_under_a_given_name_is_served_behind_a_proxy() -> None:
+    """A proxy may ask under another host name than the page's, if that page's name is one of ours."""
+    behind = client(hosts=("rate.example", "localhost"))
+    sent = {"Origin": "https://rate.example", "Host": "localhost:8601"}
+    assert behind.get("/", headers=sent).status_code == 200
+    assert behind.get("/", headers={**sent, "Origin": "https://evil.example"}).status_code == 403
