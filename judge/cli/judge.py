@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from judge.cli.compare import EPILOG as COMPARE_EPILOG
+from judge.cli.compare import compare as compare_
 from judge.cli.importing import AsJson
 from judge.cli.run import EPILOG as RUN_EPILOG
 from judge.cli.run import run as run_
@@ -33,6 +35,7 @@ app = typer.Typer(
     epilog=_EPILOG,
 )
 app.command("run", epilog=RUN_EPILOG)(run_)
+app.command("compare", epilog=COMPARE_EPILOG)(compare_)
 
 
 @app.command("add")

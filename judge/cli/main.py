@@ -50,6 +50,7 @@ COMMANDS: Final[dict[str, Entry]] = {
     "grades": Entry("judge.cli.grades", "What was graded, what waits for people, and what they did."),
     "gate": Entry("judge.cli.gate", "Open only for outputs that an admitted judge's verdicts carry."),
     "ui": Entry("judge.cli.ui", "Start the rating app or the review app."),
+    "compare": Entry("judge.cli.compare", "Compare two judges, or two systems, on the same items."),
     "db": Entry("judge.cli.db", "Upgrade, check, back up and restore the evidence store."),
 }
 
