@@ -74,8 +74,8 @@ def _closed(path: str) -> bool:
 class OwnOrigin:
     """Refuses requests that a page from elsewhere makes, and spares Streamlit the question.
 
-    Streamlit takes any port of this machine for its own, and asks a host in the internet for this
-    machine's address before it refuses a foreign page (seen with 1.67): so the header ends here.
+    Streamlit takes any port of this machine for its own, and asks a host in the internet for this machine's
+    address before it refuses a foreign page (seen with 1.67). What it is handed is always its own origin.
     """
 
     def __init__(self, app: ASGIApp, *, hosts: Sequence[str]) -> None:
@@ -83,13 +83,13 @@ class OwnOrigin:
         self.named = {host for host in hosts if host not in LOOPBACK_HOSTS}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request, its origin looked at and taken off."""
-        origin = Headers(scope=scope).get("origin") if scope["type"] in {"http", "websocket"} else None
+        """Serve one request whose origin was looked at."""
+        headers = Headers(scope=scope) if scope["type"] in {"http", "websocket"} else Headers()
+        origin, host = headers.get("origin"), headers.get("host", "")
         if origin is None:
             await self.app(scope, receive, send)
-        elif self._own(origin, Headers(scope=scope).get("host", "")):
-            headers = [(name, value) for name, value in scope["headers"] if name != b"origin"]
-            await self.app({**scope, "headers": headers}, receive, send)
+        elif self._own(origin, host):
+            await self.app(_settled(scope, urlsplit(origin).netloc), receive, send)
         else:
             await _refuse(scope, receive, send, "Forbidden: this page belongs to another address")
 
@@ -97,6 +97,19 @@ class OwnOrigin:
         """Whether a page of that origin is one of ours: of the very host and port, or of a given name."""
         page = urlsplit(origin)
         return page.netloc != "" and (page.netloc == host or page.hostname in self.named)
+
+
+def _settled(scope: Scope, netloc: str) -> Scope:
+    """The request as Streamlit takes it for its own page's: a web socket's host is that of its origin.
+
+    A web socket keeps its origin, for which the sign-in cookie was made; of other requests nothing but an
+    answer for foreign pages depends on it.
+    """
+    dropped = b"host" if scope["type"] == "websocket" else b"origin"
+    kept = [(name, value) for name, value in scope["headers"] if name != dropped]
+    if dropped == b"host":
+        kept.append((b"host", netloc.encode("latin-1")))
+    return {**scope, "headers": kept}
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, said: str) -> None:

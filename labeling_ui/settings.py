@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, Self
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, model_validator
 
@@ -105,6 +106,8 @@ class Settings(Frozen):
             raise ValueError(
                 "sign-in is 'oidc' and no provider is given; set " + ", ".join(OIDC_NAMES.values())
             )
+        if self.oidc is not None:
+            self._reachable(self.oidc.redirect_uri)
         secret = self.proxy_secret.get_secret_value()
         if secret and len(secret) < SHORTEST_SECRET:
             raise ValueError(
@@ -117,6 +120,20 @@ class Settings(Frozen):
                 "or listen on 127.0.0.1"
             )
         return self
+
+    def _reachable(self, redirect_uri: str) -> None:
+        """Refuse an address to which the provider could not send people back."""
+        back = urlsplit(redirect_uri)
+        if back.scheme not in {"http", "https"} or back.path != "/oauth2callback":
+            raise ValueError(
+                f"VOIRDIRE_OIDC_REDIRECT_URI is {shown(redirect_uri)}; give the app's own address with the "
+                "path /oauth2callback, such as https://rate.example.org/oauth2callback"
+            )
+        if back.hostname not in self.hosts:
+            raise ValueError(
+                f"VOIRDIRE_OIDC_REDIRECT_URI leads to the host {back.hostname!r}, to which the app does not "
+                f"answer; list it in VOIRDIRE_UI_HOSTS (now: {', '.join(self.hosts)})"
+            )
 
 
 def is_loopback(address: str) -> bool:

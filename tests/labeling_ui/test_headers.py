@@ -27,7 +27,7 @@ async def page(request: Request) -> PlainTextResponse:
 async def socket(websocket: WebSocket) -> None:
     """A web socket that says hello."""
     await websocket.accept()
-    await websocket.send_text("hello")
+    await websocket.send_text(f"{websocket.headers['host']} {websocket.headers.get('origin')}")
     await websocket.close()
 
 
@@ -95,7 +95,7 @@ def test_proxy_word_opens_and_its_absence_closes() -> None:
     with pytest.raises(WebSocketDisconnect), behind.websocket_connect("/_stcore/stream", headers=own):
         pass
     with behind.websocket_connect("/_stcore/stream", headers=given) as opened:
-        assert opened.receive_text() == "hello"
+        assert opened.receive_text() == "localhost None"
 
 
 def test_web_socket_of_a_foreign_name_is_refused() -> None:
@@ -121,17 +121,19 @@ def test_page_of_another_origin_is_refused(origin: str) -> None:
         pass
 
 
-def test_own_page_is_served_and_its_origin_goes_no_further() -> None:
-    """The same host and port are let in; Streamlit is not asked what it thinks of the origin."""
+def test_own_page_is_served() -> None:
+    """The same host and port are let in; a web socket keeps its origin, for which a cookie was made."""
     sent = {"Origin": "http://127.0.0.1:8601", "Host": "127.0.0.1:8601"}
     assert client().get("/", headers=sent).text == "nobody"
     with client().websocket_connect("/_stcore/stream", headers=sent) as opened:
-        assert opened.receive_text() == "hello"
+        assert opened.receive_text() == "127.0.0.1:8601 http://127.0.0.1:8601"
 
 
 def test_page_under_a_given_name_is_served_behind_a_proxy() -> None:
-    """A proxy may ask under another host name than the page's, if that page's name is one of ours."""
+    """A proxy may ask under another host name than the page's: Streamlit sees the page's own."""
     behind = client(hosts=("rate.example", "localhost"))
     sent = {"Origin": "https://rate.example", "Host": "localhost:8601"}
-    assert behind.get("/", headers=sent).status_code == 200
+    assert behind.get("/", headers=sent).text == "nobody"
+    with behind.websocket_connect("/_stcore/stream", headers=sent) as opened:
+        assert opened.receive_text() == "rate.example https://rate.example"
     assert behind.get("/", headers={**sent, "Origin": "https://evil.example"}).status_code == 403

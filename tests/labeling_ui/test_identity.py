@@ -10,7 +10,8 @@ from labeling_ui.identity import Claim, claimed
 from labeling_ui.settings import AppName, Oidc, Settings, SignIn
 
 OIDC = Oidc.model_validate(
-    dict.fromkeys(("metadata_url", "client_id", "client_secret", "cookie_secret", "redirect_uri"), "x" * 20)
+    dict.fromkeys(("metadata_url", "client_id", "client_secret", "cookie_secret"), "x" * 20)
+    | {"redirect_uri": "http://localhost/oauth2callback"}
 )
 PERSON = {
     "is_logged_in": True,

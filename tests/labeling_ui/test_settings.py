@@ -19,6 +19,7 @@ from rubrics.errors import DeclarationError
 
 OIDC = {
     "VOIRDIRE_UI_SIGN_IN": "oidc",
+    "VOIRDIRE_UI_HOSTS": "rate.example",
     "VOIRDIRE_OIDC_METADATA_URL": "https://issuer.example/.well-known/openid-configuration",
     "VOIRDIRE_OIDC_CLIENT_ID": "voirdire",
     "VOIRDIRE_OIDC_CLIENT_SECRET": "s3cret-of-the-client",
@@ -134,3 +135,17 @@ def test_pages_see_the_settings_of_their_process(monkeypatch: pytest.MonkeyPatch
     activate(Settings(app=AppName.RATE, name="bea"))
     assert current(AppName.RATE).name == "bea"
     assert current(AppName.REVIEW).name == "ann"
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("https://rate.example/callback", "/oauth2callback"),
+        ("rate.example/oauth2callback", "/oauth2callback"),
+        ("https://other.example/oauth2callback", "list it in VOIRDIRE_UI_HOSTS"),
+    ],
+)
+def test_provider_must_be_able_to_send_people_back(address: str, said: str) -> None:
+    """The address of return has the one path that is served, under a host name that is answered."""
+    with pytest.raises(DeclarationError, match=said):
+        read(AppName.RATE, {**OIDC, "VOIRDIRE_OIDC_REDIRECT_URI": address})
