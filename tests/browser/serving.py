@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -74,6 +76,13 @@ def serving(
             process.wait(timeout=30)
 
 
+def free_port() -> int:
+    """A port that is free now."""
+    with socket.socket() as trial:
+        trial.bind(("127.0.0.1", 0))
+        return int(trial.getsockname()[1])
+
+
 def _ready(process: subprocess.Popen[str]) -> Served:
     assert process.stdout is not None
     assert process.stderr is not None
@@ -88,6 +97,8 @@ def _ready(process: subprocess.Popen[str]) -> Served:
         try:
             with urllib.request.urlopen(f"{served.address}/_stcore/health", timeout=5):
                 return served
+        except urllib.error.HTTPError:
+            return served  # it answers, if only to refuse
         except OSError:
             time.sleep(0.05)
     raise AssertionError(f"the app never answered: {served.said}")
