@@ -28,6 +28,14 @@ def pairs(right: int, wrong: int, ties: int) -> AnswerTable:
     return AnswerTable(SIDES, ((right, wrong, ties, 0), (0, 0, 0, 0), (0, 0, 0, 0)), ordered=False)
 
 
+def test_cells_that_nobody_counted_are_zero() -> None:
+    """Only items that kept a place: the same content in both orders is 0 of 10, not unknown."""
+    figure = position_figure({"FF": 6, "SS": 4})
+    assert figure is not None
+    assert (figure.consistency.x, figure.consistency.n) == (0, 10)
+    assert (figure.conflict.x, figure.conflict.n) == (10, 10)
+
+
 def test_position_figures_keep_every_item_in_the_denominator() -> None:
     """123 of 150 the same content, 25 the same place, 20 of those the first; effect (20 - 5) / 150."""
     figure = position_figure(CELLS)

@@ -218,6 +218,21 @@ def test_bca_where_every_resample_lies_on_one_side() -> None:
     assert flat == pytest.approx((0.025, 0.975), abs=1e-9)
 
 
+def test_bca_counts_resamples_that_equal_the_estimate_half() -> None:
+    """Two of ten below a nonzero estimate and six at it: half of them below, so there is no bias."""
+    values = np.array([1.0, 2.0, *[5.0] * 6, 8.0, 9.0])
+    tails = bootstrap._bca_tails(values, 5.0, np.array([0.3]), np.array([9]), (0.025, 0.975))
+    assert tails == pytest.approx((0.025, 0.975), abs=1e-9)
+
+
+def test_bca_where_every_resample_lies_below() -> None:
+    """All of 2,000 below: as far as the resamples reach, and never at infinity."""
+    tails = bootstrap._bca_tails(
+        np.linspace(-2, -1, 2_000), 0.0, np.array([0.1, 0.2]), np.array([1, 1]), (0.025, 0.975)
+    )
+    assert 0.999 < min(tails) <= max(tails) < 1
+
+
 def test_a_level_outside_its_range() -> None:
     """95 is not 0.95."""
     distinct = distinct_vectors([[1, 2], [0, 3]])
