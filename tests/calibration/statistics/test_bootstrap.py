@@ -230,7 +230,7 @@ def test_bca_where_every_resample_lies_below() -> None:
     tails = bootstrap._bca_tails(
         np.linspace(-2, -1, 2_000), 0.0, np.array([0.1, 0.2]), np.array([1, 1]), (0.025, 0.975)
     )
-    assert 0.999 < min(tails) <= max(tails) < 1
+    assert 0.999 < min(tails) <= max(tails) <= 1
 
 
 def test_a_level_outside_its_range() -> None:
