@@ -9,11 +9,15 @@ from pydantic import Field, TypeAdapter, ValidationError
 from sqlmodel import Session
 
 from calibration.store.judges import StoredJudge, get_judge
+from judge.panel import CascadeJudge, PanelJudge
 from judge.spec import BaselineJudge, ExternalJudge, JudgeSpec, ModelJudge, RuleJudge
 from rubrics.errors import RecordError
 
 _SPEC: TypeAdapter[JudgeSpec] = TypeAdapter(
-    Annotated[ModelJudge | RuleJudge | BaselineJudge | ExternalJudge, Field(discriminator="kind")]
+    Annotated[
+        ModelJudge | RuleJudge | BaselineJudge | PanelJudge | CascadeJudge | ExternalJudge,
+        Field(discriminator="kind"),
+    ]
 )
 
 

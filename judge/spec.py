@@ -18,6 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, S
 
 from judge.baselines import BaselineSpec
 from judge.fence import FENCE_VERSION
+from judge.panel import CascadeJudge, PanelJudge
 from judge.parsing import READING_VERSION, Reading
 from judge.rule_spec import RuleSpec
 from judge.templates import Prompts, load_prompt
@@ -43,6 +44,10 @@ class JudgeKind(StrEnum):
     MODEL = "model"
     RULE = "rule"
     BASELINE = "baseline"
+    PANEL = "panel"
+    """Votes of other judges."""
+    CASCADE = "cascade"
+    """A second judge where a first one does not settle the item."""
     EXTERNAL = "external"
     """Another tool; its verdicts are imported and its decisions say "external, unverified"."""
 
@@ -211,11 +216,16 @@ class ExternalJudge(Frozen):
         return digest({"schema": "external-judge/1", **self.model_dump(mode="json", exclude_defaults=True)})
 
 
-JudgeSpec: TypeAlias = ModelJudge | RuleJudge | BaselineJudge | ExternalJudge
-_BY_KIND: dict[JudgeKind, type[ModelJudge | RuleJudge | BaselineJudge | ExternalJudge]] = {
+JudgeSpec: TypeAlias = ModelJudge | RuleJudge | BaselineJudge | PanelJudge | CascadeJudge | ExternalJudge
+_BY_KIND: dict[
+    JudgeKind,
+    type[ModelJudge | RuleJudge | BaselineJudge | PanelJudge | CascadeJudge | ExternalJudge],
+] = {
     JudgeKind.MODEL: ModelJudge,
     JudgeKind.RULE: RuleJudge,
     JudgeKind.BASELINE: BaselineJudge,
+    JudgeKind.PANEL: PanelJudge,
+    JudgeKind.CASCADE: CascadeJudge,
     JudgeKind.EXTERNAL: ExternalJudge,
 }
 

@@ -51,6 +51,7 @@ def add(
     from judge.cli.output import print_json, print_lines
     from judge.cli.stores import actor, now, opened
     from judge.spec import load_judge
+    from judge.spec_lint import risks
     from rubrics.digest import short
 
     spec = load_judge(file)
@@ -64,11 +65,14 @@ def add(
             actor=actor(),
             at=now(),
         )
+    found = risks(spec)
     if as_json:
-        print_json({"judge": spec.name, "kind": str(spec.kind), "digest": spec.digest, "new": new})
+        added = {"judge": spec.name, "kind": str(spec.kind), "digest": spec.digest, "new": new}
+        print_json({**added, "risks": list(found)})
         return
     said = "Recorded" if new else "Already recorded:"
     print_lines([f"{said} the {spec.kind} judge {spec.name} ({short(spec.digest)})."])
+    print_lines([f"  ! {sentence}" for sentence in found])
 
 
 @app.command("list")

@@ -9,7 +9,9 @@ from typing import Protocol
 from judge.baselines import BaselineRun, run_baseline
 from judge.calls import CostSource
 from judge.grading import JudgeVerdict, Prepared, Sitting, grade_by_rule, prepare, sit
+from judge.panel import CascadeJudge, PanelJudge
 from judge.rules import Check, load_checks
+from judge.runs.members import Said
 from judge.runs.plan import FITTED, RunPlan, Unit
 from judge.spec import BaselineJudge, ModelJudge, RuleJudge
 from rubrics.errors import DeclarationError
@@ -22,8 +24,8 @@ SECRET_BYTES = 32
 class Bench(Protocol):
     """A judge that is ready for the units of one run."""
 
-    def ready(self, unit: Unit) -> Prepared | JudgeVerdict:
-        """The call of the unit, or its verdict where that is known without one."""
+    def ready(self, unit: Unit) -> Prepared | JudgeVerdict | None:
+        """The call of the unit, or its verdict where that is known without one; None where it must wait."""
         ...
 
 
@@ -90,18 +92,59 @@ class BaselineBench:
         )
 
 
+class PanelBench:
+    """A panel or cascade: its members have been asked in runs of their own."""
+
+    def __init__(self, judge: PanelJudge | CascadeJudge, said: Said) -> None:
+        self._judge, self._said = judge, said
+        self._digest = judge.digest
+
+    def ready(self, unit: Unit) -> JudgeVerdict | None:
+        """As the protocol says; None where a vote that matters is still open."""
+        question = unit.question
+        where = (question.item.item_id, question.criterion.key)
+        votes = [self._said.votes(member, *where) for member in self._judge.judges]
+        answer = self._judge.decide(votes)
+        if answer.reason is not None and answer.reason.is_open:
+            return None
+        words = [[each.value or str(each.reason) for each in member] for member in votes]
+        return JudgeVerdict(
+            judge=self._digest,
+            rubric=question.rubric.digest,
+            criterion=question.criterion.key,
+            item_id=question.item.item_id,
+            order=None,
+            repeat=unit.repeat,
+            evidence=question.item.content_digest,
+            value=answer.value,
+            reason=answer.reason,
+            detail=answer.unknown.detail if answer.unknown else None,
+            rationale="votes: " + "; ".join(", ".join(member) for member in words),
+            called=False,
+            cost_micros=0,
+            cost_source=CostSource.UNBILLED,
+        )
+
+
 def needs_items(plan: RunPlan) -> bool:
     """Whether the judge must see all items before it can judge one."""
     return isinstance(plan.judge, BaselineJudge) and plan.judge.name in FITTED
 
 
-def seat(plan: RunPlan, *, items: Iterable[Item] = (), served_at: str | None = None) -> Bench:
+def seat(
+    plan: RunPlan,
+    *,
+    items: Iterable[Item] = (),
+    served_at: str | None = None,
+    said: Said | None = None,
+) -> Bench:
     """The judge of the plan, ready.
 
     Args:
         plan: of the run.
         items: all of them, where `needs_items` says so.
         served_at: the address of an embedded model.
+        said: what the members of a panel or cascade have said.
     """
     judge = plan.judge
     if isinstance(judge, ModelJudge):
@@ -110,4 +153,6 @@ def seat(plan: RunPlan, *, items: Iterable[Item] = (), served_at: str | None = N
         return RuleBench(judge)
     if isinstance(judge, BaselineJudge):
         return BaselineBench(judge, plan, items)
+    if isinstance(judge, PanelJudge | CascadeJudge) and said is not None:
+        return PanelBench(judge, said)
     raise DeclarationError(f"judge {judge.name!r} runs elsewhere")

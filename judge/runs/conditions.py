@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from judge.panel import CascadeJudge, PanelJudge, panel_words
 from judge.rule_spec import CodeRule
 from judge.runs.plan import FITTED, RunPlan
 from judge.spec import BaselineJudge, Endpoint, JudgeSpec, ModelJudge, RuleJudge
@@ -57,6 +58,8 @@ def _asked(plan: RunPlan) -> str:
 
 
 def _declared(judge: JudgeSpec) -> str:
+    if isinstance(judge, PanelJudge | CascadeJudge):
+        return panel_words(judge)
     if isinstance(judge, ModelJudge):
         sent = {name: value for name, value in judge.parameters.model_dump().items() if value is not None}
         return _listed([judge.model, f"prompt {judge.prompt.ref}", *(f"{k} {v:g}" for k, v in sent.items())])

@@ -24,6 +24,7 @@ from judge.grading import JudgeVerdict, Prepared, after_unread, conclude, conclu
 from judge.runs.bench import BaselineBench, Bench, needs_items, seat
 from judge.runs.budget import Budget, Tariff, dollars
 from judge.runs.entries import answer_entry, call_entry, not_sent, unread_entry
+from judge.runs.members import read_members
 from judge.runs.plan import RunPlan, Unit
 from judge.runs.recorder import PATIENCE_S, Recorder, bound_cache, require_space
 from judge.runs.summary import Progress, StopKind, Stopped
@@ -145,7 +146,8 @@ class Engine:
     def _seat(self) -> Bench:
         with self._store.read() as session:
             items = all_items(session=session, plan=self._plan) if needs_items(self._plan) else ()
-            bench = seat(self._plan, items=items, served_at=self._served_at)
+            said = read_members(session=session, plan=self._plan) if self._plan.members else None
+            bench = seat(self._plan, items=items, served_at=self._served_at, said=said)
         self.note = bench.note if isinstance(bench, BaselineBench) else ""
         return bench
 
@@ -160,8 +162,9 @@ class Engine:
                 if isinstance(unit, Unit) and isinstance(ready, Prepared):
                     if not await self._start(unit, ready):
                         return
-                elif isinstance(ready, JudgeVerdict):
-                    await self._keep(ready)
+                else:
+                    if isinstance(ready, JudgeVerdict):
+                        await self._keep(ready)
                     self._room.release()
 
     def _read(self, keys: list[str]) -> list[Unit | JudgeVerdict]:

@@ -16,7 +16,9 @@ from calibration.store.judges import RunOrigin, StoredRun, get_judge, list_runs
 from calibration.store.sets import get_set_by_digest
 from calibration.store.text import stored_json
 from judge.baselines import BaselineName
+from judge.panel import CascadeJudge, PanelJudge
 from judge.question import Question
+from judge.runs.members import Ground, find_members
 from judge.spec import BaselineJudge, ExternalJudge, JudgeSpec, ModelJudge, RuleJudge
 from rubrics.criterion import Criterion
 from rubrics.digest import digest
@@ -63,6 +65,8 @@ class RunPlan:
     """What a fitted baseline learns from: by criterion, the reference of each item id."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """By criterion the digest of the labels behind `references`."""
+    members: Mapping[str, str] = field(default_factory=dict)
+    """Of a panel or cascade: by judge the run whose verdicts vote."""
 
     @property
     def units(self) -> int:
@@ -72,7 +76,9 @@ class RunPlan:
     @property
     def content(self) -> dict[str, Any]:
         """The plan as it is recorded with the run; part of the run's identity."""
-        labels = {"labels": dict(self.labels)} if self.labels else {}
+        labels: dict[str, Any] = {"labels": dict(self.labels)} if self.labels else {}
+        if self.members:
+            labels["members"] = dict(self.members)
         return {
             "schema": "run-plan/1",
             "criteria": [criterion.key for criterion in self.criteria],
@@ -135,7 +141,13 @@ def plan_run(
     _check_mode(session, rubric, chosen[0], keys[0])
     references, labels = _references(session, judge, rubric, chosen, scope, rule)
     orders = presentations(judge.order) if isinstance(judge, ModelJudge) else (None,)
-    return RunPlan(judge, rubric, dataset, set_digest, chosen, orders, repeats, keys, references, labels)
+    members: dict[str, str] = {}
+    if isinstance(judge, PanelJudge | CascadeJudge):
+        on = Ground(dataset, set_digest, rubric.digest, tuple(criterion.key for criterion in chosen))
+        members = find_members(session=session, judge=judge, on=on)
+    return RunPlan(
+        judge, rubric, dataset, set_digest, chosen, orders, repeats, keys, references, labels, members
+    )
 
 
 def recorded_run(*, session: Session, plan: RunPlan) -> StoredRun | None:
@@ -176,7 +188,7 @@ def _criteria(judge: JudgeSpec, rubric: Rubric, wanted: Sequence[str]) -> tuple[
 
 
 def _can_answer(judge: JudgeSpec, criterion: Criterion) -> bool:
-    if isinstance(judge, ModelJudge):
+    if isinstance(judge, ModelJudge | PanelJudge | CascadeJudge):
         return True
     of_rule = not isinstance(judge, RuleJudge) or judge.criterion == criterion.key
     return of_rule and isinstance(criterion.scale, BinaryScale)

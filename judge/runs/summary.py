@@ -185,11 +185,17 @@ def summarise(
         models=reported_models(session=session, run_key=run_key),
         first_error=failed[0].sentence if failed else "",
         note=note,
-        stopped=stopped or (_unanswered(failed, left) if left else None),
+        stopped=stopped or (_unanswered(plan, failed, left) if left else None),
     )
 
 
-def _unanswered(failed: list[OpenUnit], left: int) -> Stopped:
+def _unanswered(plan: RunPlan, failed: list[OpenUnit], left: int) -> Stopped:
+    if plan.members:
+        return Stopped(
+            StopKind.UNANSWERED,
+            f"{left:,} units have no verdict because a member of {plan.judge.name} has none on them: "
+            "go on with its members' runs first",
+        )
     first = f" (the first: {failed[0].sentence})" if failed else ""
     return Stopped(
         StopKind.UNANSWERED,

@@ -86,6 +86,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "blank_output": st.sampled_from(BlankOutput),
     "max_characters": st.none() | st.integers(1, 10_000),
     "show": st.none() | st.lists(st.sampled_from(["input", "policy", "notes"]), unique=True).map(tuple),
+    "reask": st.booleans(),
 }
 TOGETHER = {"endpoint": {"endpoint", "api_base", "weights", "context"}}
 
@@ -153,6 +154,7 @@ OTHER: dict[str, Any] = {
     "blank_output": BlankOutput.ASK,
     "max_characters": 1,
     "show": (),
+    "reask": True,
 }
 
 
@@ -210,7 +212,10 @@ MODEL = "kind: model\nname: a\nmodel: openai/x\n"
     ("text", "line", "words"),
     [
         ("name: a\n", 1, "'kind' is missing"),
-        ("kind: modl\n", 1, "'modl' is not allowed; allowed: 'model', 'rule', 'baseline' or 'external'"),
+        (
+            *("kind: modl\n", 1),
+            "'modl' is not allowed; allowed: 'model', 'rule', 'baseline', 'panel', 'cascade' or 'external'",
+        ),
         ("kind: model\nname: a\n", 1, "'model' is missing"),
         ("kind: model\nname: a\nmodel: gpt-5\n", 3, "lacks its provider; write it in front: openai/gpt-5"),
         ("kind: model\nname: a\nmodel: 'a b'\n", 3, "'a b' is no model"),

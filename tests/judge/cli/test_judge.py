@@ -17,7 +17,8 @@ def test_declare_list_and_show(store: Any, tmp_path: Path) -> None:
     source = tmp_path / "gpt.yaml"
     source.write_text(SPEC)
     found = told(db("judge", "add", str(source), "--json"))
-    assert found == {"judge": "gpt", "kind": "external", "digest": parse_judge(SPEC).digest, "new": True}
+    expected = {"judge": "gpt", "kind": "external", "digest": parse_judge(SPEC).digest, "new": True}
+    assert found == {**expected, "risks": []}
     assert told(db("judge", "add", str(source), "--json"))["new"] is False
     support(db, tmp_path)
     listed = told(db("judge", "list", "--json"))["judges"]
