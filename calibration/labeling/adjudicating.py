@@ -131,10 +131,8 @@ def _next_in(store: Store, seat: Seat, now: datetime) -> Case | Nothing:
             if isinstance(item_of(session, assigned), ErasedItem):
                 move_assignment(session=session, key=assigned.key, lease_no=assigned.lease_no, state="broken")
                 continue
-            number = hand_out(
-                session=session, assigned=assigned, until=now + LEASE, anew=not assigned.lease_no
-            )
-            return _case(session, Held(replace(assigned, lease_no=number), labeling, rubric))
+            hand_out(session=session, assigned=assigned, until=now + LEASE)
+            return _case(session, Held(replace(assigned, lease_no=assigned.lease_no or 1), labeling, rubric))
 
 
 def case_at(*, store: Store, rater: str, assignment: str, now: datetime) -> Case:

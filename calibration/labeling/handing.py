@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
@@ -12,23 +12,23 @@ from calibration.labeling.plan import SessionPlan
 from calibration.labeling.practice import PracticeCase, practice_cases, practice_task
 from calibration.labeling.records import EventKind, Nothing, NothingWhy, Task
 from calibration.labeling.tasks import Held, item_of, make_task, why_not
-from calibration.store.database import Store
 from calibration.store.items import ErasedItem
 from calibration.store.rater_records import Said, add_event, answers_of, events_of
 from calibration.store.rubrics import get_rubric_by_digest
 from calibration.store.sessions import (
+    Assigned,
     Seat,
     StoredSession,
     count_awaiting,
     get_session,
     hand_out,
-    lock_assignment,
     move_assignment,
     next_open,
     seats_of,
     session_by_key,
 )
 from rubrics.errors import RaterRefused, RecordError
+from rubrics.item import Item
 from rubrics.record import shown
 from rubrics.rubric import Rubric
 
@@ -51,26 +51,58 @@ def places(session: Session, rater: str, named: str | None) -> list[Seat]:
     return mine
 
 
-def next_in(store: Store, seat: Seat, now: datetime) -> Task | Nothing:
-    """The next task at a place: practice first, then the queue; or why there is none."""
-    with store.read() as session:
-        labeling = session_by_key(session=session, key=seat.session_key)
-        reason = why_not(labeling, now)
-        if reason is not None:
-            return Nothing(reason, session=labeling.name, opens_at=labeling.opens_at)
-        rubric = get_rubric_by_digest(session=session, digest=labeling.rubric_digest)
-        practice = _next_practice(session, labeling, rubric, seat.rater)
-        if practice is not None:
-            return practice
-        assigned = next_open(session=session, seat=seat)
-        if assigned is None:
-            waiting = count_awaiting(session=session, seat=seat)
-            return Nothing(NothingWhy.ALL_DONE, waiting, labeling.name)
-        if assigned.lease_no and assigned.lease_until and assigned.lease_until - now > LEASE / 2:
-            task = _open_task(session, Held(assigned, labeling, rubric))
-            if task is not None:
-                return task
-    return _handed_out(store, seat, labeling, rubric, now)
+@dataclass(frozen=True, slots=True)
+class Handing:
+    """An assignment that is about to be handed out, or to leave the queue unseen."""
+
+    assigned: Assigned
+    task: Task | None
+    """As it will be shown; None where there is nothing to show."""
+    state: str
+    """The state that it moves to: open, or what it leaves the queue as."""
+
+
+def next_in(session: Session, seat: Seat, now: datetime) -> Task | Nothing | Handing:
+    """The next task at a place: practice first, then the queue; or why there is none.
+
+    Everything is read before the store is written to, so that nobody waits for a page that is being put
+    together.
+    """
+    labeling = session_by_key(session=session, key=seat.session_key)
+    reason = why_not(labeling, now)
+    if reason is not None:
+        return Nothing(reason, session=labeling.name, opens_at=labeling.opens_at)
+    rubric = get_rubric_by_digest(session=session, digest=labeling.rubric_digest)
+    practice = _next_practice(session, labeling, rubric, seat.rater)
+    if practice is not None:
+        return practice
+    assigned = next_open(session=session, seat=seat)
+    if assigned is None:
+        return Nothing(NothingWhy.ALL_DONE, count_awaiting(session=session, seat=seat), labeling.name)
+    item = item_of(session, assigned)
+    if isinstance(item, ErasedItem):
+        return Handing(assigned, None, "broken")
+    number = assigned.lease_no or 1
+    task = _open_task(session, Held(replace(assigned, lease_no=number), labeling, rubric), item)
+    if task is None:  # all of it was answered in a file that was imported meanwhile
+        return Handing(assigned, None, "done")
+    kept = assigned.lease_no and assigned.lease_until and assigned.lease_until - now > LEASE / 2
+    return task if kept else Handing(assigned, task, "open")
+
+
+def hand(session: Session, handing: Handing, now: datetime) -> bool:
+    """True if the assignment is handed out now (or has left the queue); False if it moved meanwhile."""
+    assigned = handing.assigned
+    if handing.task is None:
+        return move_assignment(
+            session=session, key=assigned.key, lease_no=assigned.lease_no, state=handing.state
+        )
+    first = not assigned.lease_no
+    if not hand_out(session=session, assigned=assigned, until=now + LEASE):
+        return False
+    if first:
+        note(session, assigned.session_key, assigned.rater, EventKind.SHOWN, now, assigned.key)
+    return True
 
 
 def _next_practice(session: Session, labeling: StoredSession, rubric: Rubric, rater: str) -> Task | None:
@@ -95,36 +127,12 @@ def practice_in(labeling: StoredSession, rubric: Rubric, rater: str) -> list[Pra
     return practice_cases(rubric, session=labeling.name, rater=rater, seed=plan.seed, at_most=plan.practice)
 
 
-def _handed_out(
-    store: Store, seat: Seat, labeling: StoredSession, rubric: Rubric, now: datetime
-) -> Task | Nothing:
-    """The first open assignment, handed out; one whose texts were erased is taken off the queue."""
-    with store.write() as session:
-        while True:
-            found = next_open(session=session, seat=seat)
-            assigned = lock_assignment(session=session, key=found.key) if found else None
-            if assigned is None:
-                return Nothing(NothingWhy.ALL_DONE, count_awaiting(session=session, seat=seat), labeling.name)
-            if isinstance(item_of(session, assigned), ErasedItem):
-                move_assignment(session=session, key=assigned.key, lease_no=assigned.lease_no, state="broken")
-                continue
-            first = not assigned.lease_no
-            if first:
-                note(session, assigned.session_key, seat.rater, EventKind.SHOWN, now, assigned.key)
-            number = hand_out(session=session, assigned=assigned, until=now + LEASE, anew=first)
-            task = _open_task(session, Held(replace(assigned, lease_no=number), labeling, rubric))
-            if task is not None:
-                return task
-            # all of it was answered in a file that was imported meanwhile
-            move_assignment(session=session, key=assigned.key, lease_no=number, state="done")
-
-
-def _open_task(session: Session, found: Held) -> Task | None:
+def _open_task(session: Session, found: Held, item: Item | None = None) -> Task | None:
     """The task of the first criterion that has no live answer; None where every one has."""
     said = live(session, found)
     for criterion in found.rubric.criteria:
         if criterion.key not in said:
-            return make_task(session, found, criterion, given=None)
+            return make_task(session, found, criterion, given=None, item=item)
     return None
 
 

@@ -11,7 +11,17 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
-from calibration.labeling.handing import PRACTISED, live, newest, next_in, note, places, practice_in
+from calibration.labeling.handing import (
+    PRACTISED,
+    Handing,
+    hand,
+    live,
+    newest,
+    next_in,
+    note,
+    places,
+    practice_in,
+)
 from calibration.labeling.plan import SessionPlan
 from calibration.labeling.practice import PREFIX, PracticeCase, feedback_on
 from calibration.labeling.records import (
@@ -75,15 +85,25 @@ def next_task(*, store: Store, rater: str, session: str | None = None, now: date
         RaterRefused: the rater has no place in the named session.
     """
     with refusals_audited(store, rater, now):
-        with store.read() as reading:
-            seats = places(reading, rater, session)
-        best = Nothing(NothingWhy.NO_SESSION)
-        for seat in seats:
-            found = next_in(store, seat, now)
-            if isinstance(found, Task):
+        while True:
+            with store.read() as reading:
+                found = _first(reading, rater, session, now)
+            if not isinstance(found, Handing):
                 return found
-            best = found
-        return best
+            with store.write() as writing:
+                handed = hand(writing, found, now)
+            if handed and found.task is not None:
+                return found.task
+
+
+def _first(session: Session, rater: str, named: str | None, now: datetime) -> Task | Nothing | Handing:
+    """The first place of the rater that has a task; else why the last one has none."""
+    best: Task | Nothing | Handing = Nothing(NothingWhy.NO_SESSION)
+    for seat in places(session, rater, named):
+        best = next_in(session, seat, now)
+        if not isinstance(best, Nothing):
+            return best
+    return best
 
 
 def task_at(*, store: Store, rater: str, assignment: str, criterion: str, now: datetime) -> Task:

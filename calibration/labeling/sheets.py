@@ -81,8 +81,8 @@ def make_sheet(*, session: Session, name: str, rater: str, now: datetime) -> She
     items = []
     opened = assignments_of(session=session, key=labeling.key, rater=rater, kind="rate", states=["open"])
     for assigned in list(opened):
-        number = hand_out(session=session, assigned=assigned, until=now + LEASE, anew=not assigned.lease_no)
-        entry = _entry(session, Held(replace(assigned, lease_no=number), labeling, rubric))
+        hand_out(session=session, assigned=assigned, until=now + LEASE)
+        entry = _entry(session, Held(replace(assigned, lease_no=assigned.lease_no or 1), labeling, rubric))
         items += [entry] if entry else []
     if not items:
         raise RecordError(f"{rater!r} has no open item in the session {name!r}: nothing to put on a sheet")

@@ -7,10 +7,10 @@ from datetime import datetime
 from sqlmodel import Session
 
 from calibration.labeling.records import Answer
-from calibration.labeling.tasks import Held, item_of, to_source
+from calibration.labeling.tasks import Held, to_source
 from calibration.labels import Blindness
 from calibration.store.assessments import LabelEntry, add_labels, label_digest
-from calibration.store.items import ItemIndex
+from calibration.store.items import ref_of_key
 from calibration.store.rater_records import ContextEntry, Said, add_context
 from calibration.store.sessions import Seat, move_assignment, move_cursor, next_open, seats_of
 from rubrics.criterion import Criterion
@@ -38,9 +38,9 @@ def store_answer(
         now: when.
     """
     assigned, labeling = found.assigned, found.labeling
-    item = item_of(session, assigned)
+    item_id, ref = ref_of_key(session=session, key=assigned.item_key)
     entry = LabelEntry(
-        item_id=item.item_id,
+        item_id=item_id,
         criterion=criterion.key,
         rater=assigned.rater,
         answer=to_source(given.value, criterion, swapped=assigned.swapped),
@@ -56,7 +56,6 @@ def store_answer(
     )
     rubric = found.rubric.digest
     add_labels(session=session, dataset=labeling.dataset, rubric_digest=rubric, labels=[entry], at=now)
-    ref = ItemIndex(session, labeling.dataset).refs([item.item_id])[0]
     digest = label_digest(entry=entry, ref=ref, rubric_digest=rubric, scale=criterion.scale.kind)
     context = ContextEntry(
         assessment_digest=digest,

@@ -31,10 +31,9 @@ from calibration.store.rater_records import Said
 from calibration.store.rubrics import get_rubric_by_digest
 from calibration.store.sessions import (
     Assigned,
-    Seat,
     StoredSession,
-    counts_of,
     get_assignment,
+    last_place,
     lock_assignment,
     session_by_key,
 )
@@ -180,15 +179,20 @@ def _by_side(fields: Sequence[ShownField], swapped: bool) -> Iterator[ShownField
 
 
 def make_task(
-    session: Session, found: Held, criterion: Criterion, *, given: GivenAnswer | None, of: int | None = None
+    session: Session,
+    found: Held,
+    criterion: Criterion,
+    *,
+    given: GivenAnswer | None,
+    item: Item | ErasedItem | None = None,
 ) -> Task:
-    """The task as its person sees it.
+    """The task as its person sees it; `item` where it was read before.
 
     Raises:
         RaterRefused: the texts of the item were erased.
     """
     assigned, rubric = found.assigned, found.rubric
-    item = item_of(session, assigned)
+    item = item_of(session, assigned) if item is None else item
     if isinstance(item, ErasedItem):
         raise RaterRefused("the texts of this item were erased; it cannot be shown any more")
     keys = [each.key for each in rubric.criteria]
@@ -204,16 +208,9 @@ def make_task(
         criterion_no=1 if single else keys.index(criterion.key) + 1,
         criteria=1 if single else len(keys),
         position=assigned.position,
-        of=of if of is not None else total_of(session, found),
+        of=last_place(session=session, key=assigned.session_key, rater=assigned.rater, kind=assigned.kind),
         given=given,
     )
-
-
-def total_of(session: Session, found: Held) -> int:
-    """How many places the person's queue has."""
-    assigned = found.assigned
-    seat = Seat("", assigned.session_key, assigned.rater, assigned.kind, "", 0, None)
-    return sum(counts_of(session=session, seat=seat).values())
 
 
 def to_source(value: str, criterion: Criterion, *, swapped: bool) -> str:

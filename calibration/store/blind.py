@@ -141,7 +141,9 @@ _REFERS = frozenset(
 )
 """The secret columns that refer to a table that raters add to: SQLite looks for rows that would refer to
 a new text, and is told NULL, as is whoever asks for the column."""
-_PRAGMAS = frozenset({"query_only", "foreign_key_list", "table_info", "table_xinfo", "wal_checkpoint"})
+_PRAGMAS = frozenset(
+    {"query_only", "busy_timeout", "foreign_key_list", "table_info", "table_xinfo", "wal_checkpoint"}
+)
 
 
 def _allowed(

@@ -249,6 +249,13 @@ class ItemRef:
     content_digest: str
 
 
+def ref_of_key(*, session: Session, key: str) -> tuple[str, ItemRef]:
+    """The id of the item with the key, and what a label is bound to, without its texts."""
+    query = sa.select(_COLUMNS.item_id, _COLUMNS.content_digest).where(_COLUMNS.key == key)
+    item_id, content = session.connection().execute(query).one()
+    return item_id, ItemRef(key, content)
+
+
 class ItemIndex:
     """Item ids of one dataset, joined exactly; each is looked up once."""
 

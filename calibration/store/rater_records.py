@@ -207,7 +207,7 @@ def answers_of(
     criterion: str | None = None,
 ) -> list[Said]:
     """The newest answer of each rater, criterion and repeat on the item, retracted or not."""
-    query = _newest().where(_LABEL.c.item_key == item_key, _LABEL.c.rubric_digest == rubric_digest)
+    query = _NEWEST.where(_LABEL.c.item_key == item_key, _LABEL.c.rubric_digest == rubric_digest)
     for column, value in (("rater", rater), ("repeat", repeat), ("criterion", criterion)):
         if value is not None:
             query = query.where(_LABEL.c[column] == value)
@@ -219,7 +219,7 @@ def answers_for(*, session: Session, rubric_digest: str, items: Sequence[str]) -
     """The newest answers of every rater on the items, retracted or not, by item, criterion and rater."""
     found: list[Said] = []
     for batch in batches(items):
-        query = _newest().where(_LABEL.c.rubric_digest == rubric_digest, _LABEL.c.item_key.in_(batch))
+        query = _NEWEST.where(_LABEL.c.rubric_digest == rubric_digest, _LABEL.c.item_key.in_(batch))
         order = (_LABEL.c.item_key, _LABEL.c.criterion, _LABEL.c.rater, _LABEL.c.repeat)
         found += [_said(row) for row in session.connection().execute(query.order_by(*order))]
     return found
@@ -237,7 +237,7 @@ def answers_in(
         limit: at most so many.
     """
     assignment = sa.table("assignment", sa.column("key"), sa.column("session_key"), sa.column("rater"))
-    query = _newest().join(assignment, assignment.c.key == _CONTEXT.c.assignment_key)
+    query = _NEWEST.join(assignment, assignment.c.key == _CONTEXT.c.assignment_key)
     query = query.where(assignment.c.session_key == key)
     if rater is not None:
         query = query.where(assignment.c.rater == rater, _LABEL.c.rater == rater)
@@ -265,16 +265,17 @@ _SAID = (
     *("note_digest", "shown_at", "decided_at", "recorded_at"),
 )
 
-
-def _newest() -> sa.Select[*tuple[Any, ...]]:
-    later = _LABEL.alias()
-    beside = (_CONTEXT.c.assignment_key, _CONTEXT.c.swapped, _CONTEXT.c.idle, _CONTEXT.c.spans)
-    return (
-        sa.select(*(_LABEL.c[each] for each in _SAID), *beside, _RETRACTION.c.assessment_digest)
-        .join_from(_LABEL, _CONTEXT, _CONTEXT.c.assessment_digest == _LABEL.c.digest, isouter=True)
-        .join(_RETRACTION, _RETRACTION.c.assessment_digest == _LABEL.c.digest, isouter=True)
-        .where(~sa.exists().where(later.c.supersedes == _LABEL.c.digest))
+_LATER = _LABEL.alias()
+_NEWEST = (  # built once: a page asks for it at every key press
+    sa.select(
+        *(_LABEL.c[each] for each in _SAID),
+        *(_CONTEXT.c[each] for each in ("assignment_key", "swapped", "idle", "spans")),
+        _RETRACTION.c.assessment_digest,
     )
+    .join_from(_LABEL, _CONTEXT, _CONTEXT.c.assessment_digest == _LABEL.c.digest, isouter=True)
+    .join(_RETRACTION, _RETRACTION.c.assessment_digest == _LABEL.c.digest, isouter=True)
+    .where(~sa.exists().where(_LATER.c.supersedes == _LABEL.c.digest))
+)
 
 
 def _said(row: sa.Row[*tuple[Any, ...]]) -> Said:

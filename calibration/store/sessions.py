@@ -335,13 +335,8 @@ def get_assignment(*, session: Session, key: str) -> Assigned | None:
 
 def next_open(*, session: Session, seat: Seat) -> Assigned | None:
     """The person's first open assignment from the cursor on."""
-    query = (
-        _of_seat(seat)
-        .where(_ASSIGNMENT.c.position >= seat.cursor, _ASSIGNMENT.c.state == "open")
-        .order_by(_ASSIGNMENT.c.position)
-        .limit(1)
-    )
-    row = session.connection().execute(query).first()
+    asked = {"key": seat.session_key, "rater": seat.rater, "kind": seat.kind, "cursor": seat.cursor}
+    row = session.connection().execute(_NEXT_OPEN, asked).first()
     return Assigned(*row) if row else None
 
 
@@ -393,15 +388,17 @@ def count_awaiting(*, session: Session, seat: Seat) -> int:
     return int(session.connection().execute(query).scalar_one())
 
 
-def hand_out(*, session: Session, assigned: Assigned, until: datetime, anew: bool) -> int:
-    """The fencing number under which the assignment is now held; one more where it is handed out anew."""
-    number = assigned.lease_no + (1 if anew or not assigned.lease_no else 0)
-    session.connection().execute(
+def hand_out(*, session: Session, assigned: Assigned, until: datetime) -> bool:
+    """True if the assignment is held until then, under the fencing number that it had, or 1 at first.
+
+    False where it was handed out or taken back meanwhile.
+    """
+    done = session.connection().execute(
         _ASSIGNMENT.update()
         .where(_ASSIGNMENT.c.key == assigned.key, _ASSIGNMENT.c.lease_no == assigned.lease_no)
-        .values(lease_no=number, lease_until=in_utc(until))
+        .values(lease_no=assigned.lease_no or 1, lease_until=in_utc(until))
     )
-    return number
+    return bool(done.rowcount)
 
 
 def move_assignment(*, session: Session, key: str, lease_no: int, state: str) -> bool:
@@ -476,6 +473,18 @@ _SEAT = table_of(SessionRaterRow)
 _ASSIGNMENT = table_of(AssignmentRow)
 _ASSIGNMENTS = sa.select(*(_ASSIGNMENT.c[each] for each in Assigned.__dataclass_fields__))
 
+_NEXT_OPEN = (  # built once: a page asks for it at every key press
+    _ASSIGNMENTS.where(
+        _ASSIGNMENT.c.session_key == sa.bindparam("key"),
+        _ASSIGNMENT.c.rater == sa.bindparam("rater"),
+        _ASSIGNMENT.c.kind == sa.bindparam("kind"),
+        _ASSIGNMENT.c.position >= sa.bindparam("cursor"),
+        _ASSIGNMENT.c.state == "open",
+    )
+    .order_by(_ASSIGNMENT.c.position)
+    .limit(1)
+)
+
 
 def _in_seat(seat: Seat) -> tuple[sa.ColumnElement[bool], ...]:
     return (
@@ -483,10 +492,6 @@ def _in_seat(seat: Seat) -> tuple[sa.ColumnElement[bool], ...]:
         _ASSIGNMENT.c.rater == seat.rater,
         _ASSIGNMENT.c.kind == seat.kind,
     )
-
-
-def _of_seat(seat: Seat) -> sa.Select[*tuple[Any, ...]]:
-    return _ASSIGNMENTS.where(*_in_seat(seat))
 
 
 def _session(row: sa.RowMapping) -> StoredSession:
