@@ -13,6 +13,7 @@ from calibration.labeling.people import Role, require, roles, sign_in
 from calibration.labeling.records import Person
 from calibration.store.blind import open_rating_store
 from calibration.store.database import Store
+from labeling_ui.identity import claimed
 from labeling_ui.rating.desk import Desk, as_sentence, keep
 from labeling_ui.settings import AppName, Settings, SignIn, current
 from rubrics.errors import RaterRefused
@@ -50,27 +51,19 @@ def person() -> Person | None:
     known = st.session_state.get(_PERSON)
     if isinstance(known, Person):
         return known
-    found = _arriving(settings())
-    if found is not None:
-        st.session_state[_PERSON] = found
-    return found
-
-
-def _arriving(how: Settings) -> Person | None:
-    if how.sign_in is SignIn.LOCAL:
-        return sign_in(store=store(), handle=how.name, now=clock()) if how.name else None
-    user = st.user.to_dict()
-    if how.sign_in is SignIn.PROXY:
-        email = user.get("email")
-        if not isinstance(email, str) or not email:
-            return None
-        return sign_in(store=store(), handle=email, auth="proxy", subject=email, now=clock())
-    if not user.get("is_logged_in"):
+    claim = claimed(settings(), st.user.to_dict())
+    if claim is None:
         return None
-    subject = f"{user.get('iss', '')} {user.get('sub', '')}"
-    name = str(user.get("email") or user.get("name") or user.get("sub"))
-    display = str(user.get("name") or name)
-    return sign_in(store=store(), handle=name, auth="oidc", subject=subject, display=display, now=clock())
+    found = sign_in(
+        store=store(),
+        handle=claim.handle,
+        auth=claim.auth,
+        subject=claim.subject,
+        display=claim.display,
+        now=clock(),
+    )
+    st.session_state[_PERSON] = found
+    return found
 
 
 def enter(handle: str) -> None:
