@@ -6,7 +6,7 @@ No number is returned whose look is not recorded.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +19,7 @@ from calibration.calibrate.cases import answer_table, has_claim, make_cases
 from calibration.calibrate.evidence_set import EvidenceSet
 from calibration.calibrate.references import References, read_references, record_references
 from calibration.calibrate.remarks import labeling_warnings, warnings_of
+from calibration.calibrate.steering import steering_reason
 from calibration.calibrate.verdicts import Judged, read_verdicts
 from calibration.evidence import (
     AdjudicationFigure,
@@ -119,6 +120,39 @@ def calibrate(*, session: Session, asked: Asked, at: datetime) -> Calibrated:
     return Calibrated(Comparison(examinations=examinations, rank=ranks, ties=ties), new)
 
 
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A report made anew from the recorded rows, without writing anything."""
+
+    report: CalibrationReport
+    inputs: str
+    """Identity of the labels and verdicts that it was made of."""
+
+
+def rebuild(*, session: Session, asked: Asked) -> Rebuilt:
+    """The report of the one judge asked for as the recorded rows give it now; no look, nothing is written.
+
+    For verification only: its numbers are compared with recorded ones and are shown to nobody.
+
+    Raises:
+        RecordError: no label under the criterion, or the judge has no verdict on the set.
+    """
+    criterion = asked.rubric.criterion(asked.criterion)
+    evidence, rubric = asked.evidence, asked.rubric
+    references = read_references(
+        session=session,
+        scope=evidence.scope,
+        rubric_digest=rubric.digest,
+        criterion=criterion,
+        rule=asked.reference_rule,
+        min_raters=asked.min_raters,
+        sources=asked.sources,
+    )
+    (judge,) = asked.judges
+    examined = _examine(session, asked, criterion, references, (), judge)
+    return Rebuilt(examined.report, examined.inputs)
+
+
 def _refuse_screening_judge(asked: Asked) -> None:
     for judge in asked.judges:
         if asked.evidence.screened_by in {judge.name, judge.digest}:
@@ -195,7 +229,13 @@ def _examine(
         policy=asked.policy,
         assessments=references.assessments,
         baselines=[each.figure for each in others],
-        supplement=_supplement(session, asked, criterion, references, judged, adjudication),
+        supplement=_unsteered(
+            session,
+            asked,
+            judge,
+            references,
+            _supplement(session, asked, criterion, references, judged, adjudication),
+        ),
         constructed=evidence.constructed,
         warnings=[
             *warnings_of(judge, judged, references, evidence.placed),
@@ -258,6 +298,23 @@ def _supplement(
             session=session, scope=asked.evidence.scope, run_key=judged.run, criterion=criterion.key
         ),
     )
+
+
+def _unsteered(
+    session: Session, asked: Asked, judge: StoredJudge, references: References, supplement: Supplement
+) -> Supplement:
+    """The supplement, marked where the set shaped the judge or rubric that it would have to decide on."""
+    if supplement.exploratory is not None:
+        return supplement
+    reason = steering_reason(
+        session=session,
+        evidence=asked.evidence,
+        judge=judge,
+        rubric=asked.rubric,
+        policy=asked.policy,
+        references=references,
+    )
+    return replace(supplement, exploratory=reason)
 
 
 def _input_digest(

@@ -11,6 +11,7 @@ from typing import Any
 from sqlmodel import Session
 
 from calibration.calibrate.evidence_set import refuse_tuning_overlap
+from calibration.calibrate.failure_modes import ModeCount, mode_counts
 from calibration.calibrate.leaks import Leak, NearDuplicate, find_leaks, near_duplicates
 from calibration.calibrate.verdicts import read_verdicts
 from calibration.sampling import Candidate, DesignKind, SamplingDesign, draw
@@ -146,10 +147,18 @@ class Frozen:
 
     stored: StoredSet
     near_duplicates: tuple[NearDuplicate, ...]
+    modes: tuple[ModeCount, ...] = ()
+    """Items by failure mode, as far as they are known, against what was asked for."""
 
 
 def freeze(
-    *, session: Session, stored: StoredSet, rubrics: tuple[Rubric, ...], actor: str, at: datetime
+    *,
+    session: Session,
+    stored: StoredSet,
+    rubrics: tuple[Rubric, ...],
+    actor: str,
+    at: datetime,
+    needed: Mapping[str, int] | None = None,
 ) -> Frozen:
     """Freeze a drawn set after looking for texts that the judge's author could see.
 
@@ -159,6 +168,7 @@ def freeze(
         rubrics: whose examples a judge may be shown.
         actor: who freezes it.
         at: now.
+        needed: items asked for of each failure mode; a shortfall is recorded and told, and refuses nothing.
 
     Raises:
         DeclarationError: an output also stands in the tuning split, a rubric example or a judge's prompt.
@@ -168,6 +178,7 @@ def freeze(
     if leaks:
         raise DeclarationError(_told(leaks))
     twins = near_duplicates(outputs)
+    modes = mode_counts(session=session, set_digest=stored.digest, needed=needed or {})
     freeze_set(
         session=session,
         set_digest=stored.digest,
@@ -176,9 +187,10 @@ def freeze(
         content={
             "near_duplicates": len(twins),
             "first": [[t.first, t.second, round(t.similarity, 3)] for t in twins[:TOLD]],
+            "failure_modes": [[each.mode, each.items, each.needed] for each in modes],
         },
     )
-    return Frozen(get_set_by_digest(session=session, digest=stored.digest), twins)
+    return Frozen(get_set_by_digest(session=session, digest=stored.digest), twins, modes)
 
 
 def _told(leaks: tuple[Leak, ...]) -> str:

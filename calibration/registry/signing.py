@@ -12,6 +12,7 @@ from calibration.evidence import AdmissionDecision, AdmissionOutcome, Calibratio
 from calibration.policy import AdmissionPolicy
 from calibration.registry.basis import basis_of
 from calibration.store.decisions import DecisionScope, StoredDecision, add_decision, current_decision
+from calibration.store.seals import seal_evidence
 from rubrics.digest import short
 from rubrics.errors import DeclarationError, DifferentRecord, RecordError
 
@@ -74,6 +75,8 @@ def sign(
 ) -> StoredDecision:
     """The outcome of the policy, signed and appended to the chain; it replaces what stood for the scope.
 
+    All evidence that is not sealed yet is sealed with it, so that whatever it rests on can be verified.
+
     Args:
         session: a writing session in which the report is recorded.
         scope: judge, rubric, criterion, population and role.
@@ -97,6 +100,7 @@ def sign(
     signed = signature.checked()
     standing = current_decision(session=session, scope=scope)
     _require_read(standing, signed.replaces)
+    seal_evidence(session=session, actor=signed.signer.strip(), at=at)
     content = {
         "decision": decision.model_dump(mode="json", by_alias=True),
         "judge": report.judge,

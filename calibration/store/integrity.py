@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -13,7 +14,7 @@ from sqlmodel import Session
 
 from calibration.store.assessments import ASSESSMENT_STATES, AssessmentRow
 from calibration.store.chain import Broken, Event, Head, events, verify_events
-from calibration.store.columns import Row, row_digest, table_of
+from calibration.store.columns import Row, UtcDateTime, row_digest, table_of
 from calibration.store.database import Store, database_url, make_engine
 from calibration.store.decisions import STREAM, verify_decisions
 from calibration.store.grades import (
@@ -41,7 +42,7 @@ from calibration.store.references import (
 from calibration.store.reports import LookRow, PolicyRow, ReportRow
 from calibration.store.rubrics import RubricVersionRow, get_rubric_by_digest, list_rubrics
 from calibration.store.schema import check_schema
-from calibration.store.seals import EvidenceSealRow, broken_seals
+from calibration.store.seals import BrokenSeal, EvidenceSealRow, broken_seals
 from calibration.store.sets import CalibrationSetRow, SetFreezeRow, recomputed_set_digest
 from calibration.store.text import content_digest
 from calibration.store.verdicts import VERDICT_STATES, VerdictRow
@@ -97,20 +98,57 @@ def check(where: str | Path | None, *, checkpoints: Mapping[str, Head] | None = 
 
 
 def findings(session: Session, checkpoints: Mapping[str, Head]) -> Iterator[Finding]:
-    """Every record that is not what its digest or chain names."""
-    yield from _payloads(session)
-    for row, states in _STATED:
-        yield from _stated(session, row, states)
-    for row in _WITH_CONTENT:
-        yield from _contents(session, row)
-    yield from _rubrics(session)
-    yield from _sets(session)
+    """Every record that is not what its digest, chain or seal names; what cannot be read is one."""
     decided = checkpoints.get(STREAM)
     streams = {stream: head for stream, head in checkpoints.items() if stream != STREAM}
-    yield from map(_broken, verify_events(session=session, checkpoints=streams))
-    yield from map(_broken, verify_decisions(session=session, checkpoint=decided))
-    yield from (Finding(seal.table, seal.key[:12], seal.what) for seal in broken_seals(session=session))
-    yield from _against_the_trail(session)
+    looks: list[tuple[str, Callable[[], Iterable[Finding]]]] = [
+        ("times", lambda: _odd_times(session)),
+        ("item_payload", lambda: _payloads(session)),
+        *((table_of(row).name, partial(_stated, session, row, states)) for row, states in _STATED),
+        *((table_of(row).name, partial(_contents, session, row)) for row in _WITH_CONTENT),
+        ("rubric_version", lambda: _rubrics(session)),
+        ("calibration_set", lambda: _sets(session)),
+        ("audit_event", lambda: map(_broken, verify_events(session=session, checkpoints=streams))),
+        ("decisions", lambda: map(_broken, verify_decisions(session=session, checkpoint=decided))),
+        ("evidence_seal", lambda: map(_unsealed, broken_seals(session=session))),
+        ("audit_event", lambda: _against_the_trail(session)),
+    ]
+    for where, look in looks:
+        yield from _readable(where, look)
+
+
+def _readable(where: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+    """The findings of one check; where a value cannot even be read, that it is so."""
+    try:
+        yield from look()
+    except (RecordError, ValueError, TypeError, KeyError) as error:
+        said = str(error).partition("\n")[0]
+        yield Finding(where, "", f"a record of it, or of one that it names, cannot be read: {said}")
+
+
+def _odd_times(session: Session) -> Iterator[Finding]:
+    """Moments that SQLite, which keeps them as text, holds in another form than the one that is written.
+
+    The driver reads several forms as the same moment, so no digest would show the difference.
+    """
+    if session.connection().dialect.name != "sqlite":
+        return
+    for table in Row.metadata.sorted_tables:
+        for column in table.columns:
+            if isinstance(column.type, UtcDateTime):
+                asked = sa.text(f"SELECT rowid FROM {table.name} WHERE {column.name} NOT GLOB :form LIMIT 1")
+                for rowid in session.connection().execute(asked, {"form": _MOMENT}).scalars():
+                    said = f"{column.name} is not in the form in which times are written"
+                    yield Finding(str(table.name), f"row {rowid}", said)
+
+
+_MOMENT = (
+    "-".join(("[0-9]" * 4, "[0-9]" * 2, "[0-9]" * 2)) + " " + ":".join(("[0-9]" * 2,) * 3) + "." + "[0-9]" * 6
+)
+
+
+def _unsealed(seal: BrokenSeal) -> Finding:
+    return Finding(seal.table, seal.key[:12], seal.what)
 
 
 _CHANGED = "its content is not the one that its digest names"

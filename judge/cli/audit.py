@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rubrics.errors import RecordError
+
+if TYPE_CHECKING:
+    from calibration.store.chain import Head
+
 _EPILOG = """
-[bold]Example[/bold]
+[bold]Examples[/bold]
 
 voirdire audit verify --json
 
-[bold]Exit codes[/bold]  0 every link holds, 1 a record was changed, 3 failure, 64 usage.
+voirdire audit checkpoint --out heads-2026-11.json
+
+voirdire audit verify --checkpoint heads-2026-11.json
+
+[bold]Exit codes[/bold]  0 every record holds, 1 a record was changed, 3 failure, 64 usage.
 """
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False, no_args_is_help=True)
+
+JSON = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+CHECKPOINT_SCHEMA = "voirdire.checkpoint/1"
+_TOLD = 20
 
 
 @app.callback(epilog=_EPILOG)
@@ -25,29 +38,173 @@ def _audit() -> None:
 @app.command("verify")
 def verify(
     context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    checkpoint: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Heads that were kept outside the database.")
+    ] = None,
+    as_json: JSON = False,
 ) -> None:
-    """Follow the hash chains of decisions and events; exit 1 and name the first bad record."""
-    from calibration.store.chain import heads, verify_events
-    from calibration.store.decisions import decision_head, verify_decisions
+    """Compare every record with its digest, chain and seal, and compute every decision anew.
+
+    Exit 1 and the first bad record by name. Labels, verdicts, references, reports, events, calls, grades and
+    decisions are covered; a cut tail shows only against a kept checkpoint.
+    """
+    from calibration.registry.verifying import Recomputed
+    from calibration.registry.verifying import verify as verified
+    from calibration.store.chain import heads
+    from calibration.store.decisions import decision_head
     from judge.cli.output import print_json, print_lines
     from judge.cli.stores import opened
 
+    kept = _read_checkpoint(checkpoint) if checkpoint else {}
     with opened(context) as store, store.read() as session:
-        broken = [*verify_decisions(session=session), *verify_events(session=session)]
+        found = verified(session=session, checkpoints=kept)
         ends = {name: head.seq for name, head in heads(session=session).items()}
         ends["decisions"] = decision_head(session=session).seq
+    counts = {how.value: found.count(how) for how in Recomputed}
     if as_json:
         print_json(
             {
                 "records": ends,
-                "broken": [{"stream": b.stream, "number": b.seq, "problem": b.how} for b in broken],
+                "broken": [_broken_object(f) for f in found.findings],
+                "recomputed": {**counts, "decisions": {k: v.value for k, v in found.recomputed.items()}},
             }
         )
-    elif broken:
-        print_lines([f"{b.stream} {b.seq}: {b.how}" for b in broken])
+    elif found.findings:
+        lines = [str(finding) for finding in found.findings[:_TOLD]]
+        more = len(found.findings) - _TOLD
+        print_lines(lines + ([f"and {more} more (--json lists them)"] if more > 0 else []))
     else:
-        counted = ", ".join(f"{name} {number}" for name, number in sorted(ends.items()))
-        print_lines([f"Every link holds ({counted}). A cut tail shows only against a kept checkpoint."])
-    if broken:
+        print_lines(_holds(ends, counts, against=checkpoint))
+    if found.findings:
         raise typer.Exit(1)
+
+
+def _broken_object(finding: Any) -> dict[str, Any]:
+    """One finding as scripts read it: where, which record, and what is wrong."""
+    place = finding.key.removeprefix("record ")
+    number = int(place) if place.isdigit() and place != finding.key else None
+    return {"stream": finding.table, "number": number, "record": finding.key, "problem": finding.what}
+
+
+def _holds(ends: dict[str, int], counts: dict[str, int], *, against: str | None) -> list[str]:
+    counted = ", ".join(f"{name} {number}" for name, number in sorted(ends.items()))
+    tail = "The checkpoint is reached." if against else "A cut tail shows only against a kept checkpoint."
+    lines = [f"Every link holds ({counted}). {tail}"]
+    decided = counts["same"] + counts["from_report"]
+    if decided:
+        lines.append(
+            f"{decided} decisions were computed anew and are as signed: {counts['same']} from labels and "
+            f"verdicts, {counts['from_report']} from their reports."
+        )
+    return lines
+
+
+@app.command("checkpoint")
+def checkpoint_(
+    context: typer.Context,
+    out: Annotated[str, typer.Option(metavar="FILE", help="Where to write it; - is standard output.")] = "-",
+) -> None:
+    """Write the newest record of every chain, to be kept outside the database."""
+    import sys
+    from pathlib import Path
+
+    from calibration.store.chain import heads
+    from calibration.store.decisions import STREAM, decision_head
+    from judge.cli.stores import now, opened
+    from rubrics.digest import canonical_json, digest
+    from rubrics.errors import DeclarationError
+
+    with opened(context) as store, store.read() as session:
+        ends = {**heads(session=session), STREAM: decision_head(session=session)}
+    body = {
+        "schema": CHECKPOINT_SCHEMA,
+        "at": now().isoformat(),
+        "heads": {name: {"number": h.seq, "hash": h.hash} for name, h in sorted(ends.items()) if h.seq},
+    }
+    text = canonical_json({**body, "digest": digest(body)}) + "\n"
+    if out == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        with Path(out).open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except OSError as error:
+        raise DeclarationError(f"cannot write --out {out!r} ({error.strerror})") from error
+
+
+def _read_checkpoint(path: str) -> dict[str, Head]:
+    """The heads of a checkpoint file.
+
+    Raises:
+        RecordError: it cannot be read, or is not the file that was written.
+    """
+    import json
+    from pathlib import Path
+
+    from calibration.store.chain import Head
+    from rubrics.digest import digest
+
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        body = {key: value for key, value in found.items() if key != "digest"}
+        if found["schema"] != CHECKPOINT_SCHEMA or digest(body) != found["digest"]:
+            raise ValueError("it is not the one that its digest names")
+        return {name: Head(int(h["number"]), str(h["hash"])) for name, h in found["heads"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RecordError(f"the checkpoint {path!r} cannot be used: {error}") from error
+
+
+@app.command("seal")
+def seal(context: typer.Context, as_json: JSON = False) -> None:
+    """Seal every row of the evidence that is not sealed yet; every signature does so too.
+
+    From then on a row that is changed in any column, or removed, is found, however it came.
+    """
+    from calibration.store.seals import seal_evidence
+    from judge.cli.output import print_json, print_lines
+    from judge.cli.stores import actor, now, opened
+
+    with opened(context) as store, store.write() as session:
+        sealed = seal_evidence(session=session, actor=actor(), at=now())
+    if as_json:
+        print_json({"sealed": sealed})
+        return
+    print_lines([f"{sealed:,} rows were sealed." if sealed else "Every row was sealed before."])
+
+
+@app.command("looks")
+def looks(
+    context: typer.Context,
+    judge: Annotated[str | None, typer.Option(help="Only those at this judge.")] = None,
+    criterion: Annotated[str | None, typer.Option(help="Only those under this criterion.")] = None,
+    as_json: JSON = False,
+) -> None:
+    """List the looks at the evidence, oldest first: who saw what, and what of the error it spent."""
+    from calibration.calibrate.spending import spent_looks
+    from calibration.store.judges import get_judge
+    from judge.cli.output import print_json, print_rows
+    from judge.cli.stores import opened
+    from rubrics.digest import short
+
+    with opened(context) as store, store.read() as session:
+        digest = get_judge(session=session, judge=judge).digest if judge else None
+        found = spent_looks(session=session, judge_digest=digest, criterion=criterion)
+    if as_json:
+        print_json({"looks": [each.to_json() for each in found]})
+        return
+    rows = [
+        (
+            short(each.look.input_digest),
+            f"{each.look.at:%Y-%m-%d %H:%M}",
+            each.look.actor,
+            each.look.kind.value,
+            each.judge,
+            each.look.criterion,
+            "-" if each.number is None else f"{each.number} of {each.allowed}",
+            "-" if each.alpha is None else f"{each.alpha:.2%}",
+            each.look.steered.value,
+        )
+        for each in found
+    ]
+    head = ("look", "at (UTC)", "by", "what", "judge", "criterion", "number", "error spent", "steered")
+    print_rows(head, rows, empty="Nobody has looked at any evidence.")

@@ -43,6 +43,9 @@ COMMANDS: Final[dict[str, Entry]] = {
     "judge": Entry("judge.cli.judge", "Declare, list, show and run judges."),
     "verdicts": Entry("judge.cli.verdicts", "Import, export and list verdicts."),
     "calibrate": Entry("judge.cli.calibrate", "Report on judges from recorded labels and verdicts."),
+    "errors": Entry(
+        "judge.cli.disagreements", "Read where a judge and people disagree, at the price of a look."
+    ),
     "admit": Entry("judge.cli.admit", "Sign what a policy says of a judge."),
     "decisions": Entry("judge.cli.decisions", "List, show and suspend signed decisions."),
     "audit": Entry("judge.cli.audit", "Verify that no record was changed."),
@@ -50,6 +53,7 @@ COMMANDS: Final[dict[str, Entry]] = {
     "grades": Entry("judge.cli.grades", "What was graded, what waits for people, and what they did."),
     "gate": Entry("judge.cli.gate", "Open only for outputs that an admitted judge's verdicts carry."),
     "ui": Entry("judge.cli.ui", "Start the rating app or the review app."),
+    "probe": Entry("judge.cli.probe", "Probe a judge with padded, dressed-up and instructing failures."),
     "compare": Entry("judge.cli.compare", "Compare two judges, or two systems, on the same items."),
     "db": Entry("judge.cli.db", "Upgrade, check, back up and restore the evidence store."),
 }

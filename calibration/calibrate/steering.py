@@ -1,0 +1,140 @@
+"""Whether a set still is evidence about a judge, or shaped it: who saw errors, and declared what later."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session
+
+from calibration.calibrate.evidence_set import EvidenceSet
+from calibration.calibrate.references import References
+from calibration.policy import AdmissionPolicy
+from calibration.policy_lint import clean_failures
+from calibration.store.judges import StoredJudge
+from calibration.store.reports import Look, LookKind, Steered
+from calibration.store.steering import clear_steering, clearings, declared, revealing_looks
+from rubrics.digest import short
+from rubrics.errors import DeclarationError
+from rubrics.rubric import Rubric
+from rubrics.verdict import Verdict
+
+_SEEN = {
+    LookKind.REPORT: "used a report on it to change something",
+    LookKind.DISAGREEMENTS: "read its disagreements",
+    LookKind.EXPORT: "exported its errors",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FreshSet:
+    """How large a set that decides would have to be."""
+
+    failures: int
+    cases: int | None
+    """At the failure share of the set at hand; None where it has no failure."""
+
+    def __str__(self) -> str:
+        about = f", about {self.cases:,} cases drawn at random" if self.cases else ""
+        return f"draw a fresh set with {self.failures:,} reference failures{about}"
+
+
+def fresh_set(policy: AdmissionPolicy | None, references: References) -> FreshSet:
+    """The size of a set that could admit a judge without a fault under the policy."""
+    failures = max(policy.minimum.fail, clean_failures(policy)) if policy else 0
+    labels = [found.label.verdict for found in references.by_item.values()]
+    failing = labels.count(Verdict.FAIL)
+    cases = math.ceil(failures * len(labels) / failing) if failing and failures else None
+    if policy and cases is not None:
+        cases = max(cases, policy.minimum.cases, failures + policy.minimum.passing)
+    return FreshSet(failures, cases)
+
+
+def steered_by(
+    *, session: Session, evidence: EvidenceSet, judge: StoredJudge, rubric: Rubric
+) -> tuple[tuple[Look, str], ...]:
+    """The looks by which the set shaped the judge or the rubric, each with the digest of what it shaped.
+
+    A declared steering shapes whatever is declared after it, by whomever; errors that somebody saw are
+    presumed to shape what the same person declares afterwards, until a second person signs otherwise.
+    """
+    cleared = clearings(session=session)
+    subjects = [
+        (digest, found)
+        for digest in (judge.digest, rubric.digest)
+        if (found := declared(session=session, digest=digest)) is not None
+    ]
+    return tuple(
+        (look, digest)
+        for look in revealing_looks(session=session, set_digest=evidence.digest)
+        for digest, found in subjects
+        if found.at > look.at
+        and (look.steered is Steered.YES or found.actor == look.actor)
+        and (look.input_digest, digest) not in cleared
+    )
+
+
+def steering_reason(
+    *,
+    session: Session,
+    evidence: EvidenceSet,
+    judge: StoredJudge,
+    rubric: Rubric,
+    policy: AdmissionPolicy | None,
+    references: References,
+) -> str | None:
+    """Why the set decides nothing about the judge, with the size of one that would; None where it may."""
+    found = steered_by(session=session, evidence=evidence, judge=judge, rubric=rubric)
+    if not found:
+        return None
+    look, digest = found[0]
+    what = "the judge" if digest == judge.digest else "the rubric"
+    return (
+        f"{evidence.called} is development data here: {look.actor} {_SEEN[look.kind]} on "
+        f"{look.at:%Y-%m-%d %H:%M} UTC, and {what} was declared later; {fresh_set(policy, references)}, or "
+        f"have a second person sign that look {short(look.input_digest)} steered nothing"
+    )
+
+
+def sign_unsteered(
+    *, session: Session, look: Look, subjects: Iterable[str], signer: str, reason: str, at: datetime
+) -> None:
+    """Records a second person's word that a look did not steer the judges or rubrics of these digests.
+
+    Raises:
+        DeclarationError: the signer is who looked or who declared it, the reason says nothing, or the set was
+            declared to have steered: that is not undone by a signature.
+    """
+    if look.steered is Steered.YES:
+        raise DeclarationError(
+            f"look {short(look.input_digest)} says itself that it steered: its set stays development data; "
+            "draw a fresh one"
+        )
+    if len(reason.strip()) < _MIN_REASON:
+        raise DeclarationError(
+            f"the reason {reason!r} is under {_MIN_REASON} characters; say how that is known"
+        )
+    for subject in subjects:
+        involved = {look.actor, *_declarer(session, subject)}
+        if _folded(signer) in {_folded(name) for name in involved}:
+            raise DeclarationError(
+                f"{signer!r} saw the errors or declared what came later; a second, different person signs"
+            )
+        clear_steering(
+            session=session, look=look, subject=subject, signer=signer, reason=reason.strip(), at=at
+        )
+
+
+_MIN_REASON = 10
+
+
+def _declarer(session: Session, digest: str) -> Iterator[str]:
+    found = declared(session=session, digest=digest)
+    if found is not None:
+        yield found.actor
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.split()).casefold()
