@@ -16,7 +16,7 @@ voirdire set draw may --dataset support --n 200 --one-per-cluster
 voirdire set draw hard --dataset support --design failure_oversampled --by screen --take fail=100 \
 --take pass=60 --rubric refund-policy@1 --criterion resolves_request
 
-voirdire set freeze may
+voirdire set freeze may --need invented_claim=20
 """
 
 app = typer.Typer(
@@ -91,9 +91,19 @@ def _taken(text: str) -> tuple[str, int]:
 def freeze(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="NAME or NAME@VERSION.")],
+    need: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MODE=N", help="Items wanted of a failure mode; repeatable."),
+    ] = None,
+    policy: Annotated[
+        str | None, typer.Option(metavar="NAME|FILE", help="Take the numbers that this policy requires.")
+    ] = None,
     as_json: JSON = False,
 ) -> None:
-    """Freeze a drawn set: refuse texts that the judge's author has seen, and list near-duplicates."""
+    """Freeze a drawn set: refuse texts that the judge's author saw, list near-duplicates and shortfalls.
+
+    An item counts for a failure mode by its tag failure_mode, or because a rater named the mode.
+    """
     from calibration.calibrate.sets import freeze as freeze_set
     from calibration.store.rubrics import get_rubric, list_rubrics
     from judge.cli.stores import actor, now, opened
@@ -102,12 +112,36 @@ def freeze(
         stored = _stored(session, name)
         refs = list_rubrics(session=session)
         rubrics = tuple(get_rubric(session=session, name=r.name, version=r.version) for r, _ in refs)
-        frozen = freeze_set(session=session, stored=stored, rubrics=rubrics, actor=actor(), at=now())
+        needed = _needed(session, need or [], policy)
+        frozen = freeze_set(
+            session=session, stored=stored, rubrics=rubrics, actor=actor(), at=now(), needed=needed
+        )
         shown = _shown(session, frozen.stored)
     shown["near_duplicates"] = [
         {"first": t.first, "second": t.second, "similarity": t.similarity} for t in frozen.near_duplicates
     ]
+    shown["failure_modes"] = [
+        {"mode": each.mode, "items": each.items, "needed": each.needed, "short": each.short}
+        for each in frozen.modes
+    ]
     _print(shown, as_json, f"Next: voirdire calibrate --set {stored.name} --judge all --criterion NAME")
+
+
+def _needed(session: Any, need: list[str], policy: str | None) -> dict[str, int]:
+    """Items wanted by failure mode: those that the policy requires, and those that were typed."""
+    from judge.cli.lookups import recorded_policy
+    from judge.cli.stores import actor, now
+
+    found: dict[str, int] = {}
+    if policy is not None:
+        chosen, _ = recorded_policy(session, name_or_file=policy, far_limit=None, actor=actor(), at=now())
+        found |= chosen.required.failure_modes if chosen else {}
+    for text in need:
+        mode, equals, number = text.rpartition("=")
+        if not equals or not mode or not number.isdecimal():
+            raise typer.BadParameter(f"{text!r} is not MODE=N, such as invented=20", param_hint="--need")
+        found[mode] = int(number)
+    return found
 
 
 @app.command("show")
@@ -193,4 +227,13 @@ def _print(shown: dict[str, Any], as_json: bool, following: str | None) -> None:
             f"{len(twins)} pairs of near-duplicates, the nearest {twins[0]['first']} "
             f"and {twins[0]['second']}."
         )
+    for each in shown.get("failure_modes", []):
+        lines.append(_mode_line(**each))
     print_lines([*lines, *([following] if following else [])])
+
+
+def _mode_line(*, mode: str, items: int, needed: int, short: int) -> str:
+    if not needed:
+        return f"Failure mode {mode}: {items} items known."
+    told = f"{short} short: draw or write more before labeling" if short else "enough"
+    return f"Failure mode {mode}: {items} of {needed} items known, {told}."
