@@ -106,7 +106,7 @@ def carry_out(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool) -> 
             return ExitCode.ADMIT
         gguf = None if wanted.gguf is None else Path(wanted.gguf)
         model = connected(
-            plan.judge, prices=wanted.prices, gguf=gguf, api_key=_api_key(), direct=wanted.direct
+            plan.judge, prices=wanted.prices, gguf=gguf, api_key=api_key(), direct=wanted.direct
         )
         bar = run_bar(str(plan.judge.name), done=expected.done, units=plan.units)
         with model as reached, bar as told:
@@ -127,7 +127,8 @@ def carry_out(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool) -> 
     return _report(summary, planned, wanted, as_json=as_json)
 
 
-def _api_key() -> SecretStr | None:
+def api_key() -> SecretStr | None:
+    """The key of an OpenAI-compatible server, where the environment holds one."""
     given = os.environ.get(API_KEY)
     return SecretStr(given) if given else None
 

@@ -95,7 +95,7 @@ class RunPlan:
             yield criterion, order, repeat
 
 
-def plan_run(
+def plan_run(  # noqa: PLR0913 - keyword-only: what identifies a plan
     *,
     session: Session,
     judge: JudgeSpec,
@@ -105,6 +105,7 @@ def plan_run(
     criteria: Sequence[str] = (),
     repeats: int = 1,
     rule: ReferenceRule = ReferenceRule.MAJORITY,
+    split: Split = Split.CALIBRATION,
 ) -> RunPlan:
     """The plan of a run over the members of a frozen set, or over the calibration items of a dataset.
 
@@ -117,6 +118,7 @@ def plan_run(
         criteria: keys; none means every criterion that this judge can answer.
         repeats: how often each presentation is asked; the first repeat is the judge's verdict.
         rule: how labels become the references that a fitted baseline learns from; no matter for others.
+        split: which items of a dataset; others than calibration items are never evidence about a judge.
 
     Raises:
         DeclarationError: a judge that is not run here, a criterion that it cannot answer, repeats of a judge
@@ -131,7 +133,7 @@ def plan_run(
     get_judge(session=session, judge=judge.digest)
     chosen = _criteria(judge, rubric, criteria)
     _check_repeats(judge, repeats)
-    scope, dataset = _scope(session, dataset, set_digest)
+    scope, dataset = _scope(session, dataset, set_digest, split)
     keys = tuple(item_keys(session=session, scope=scope))
     if not keys:
         raise RecordError(
@@ -204,11 +206,11 @@ def _check_repeats(judge: JudgeSpec, repeats: int) -> None:
         )
 
 
-def _scope(session: Session, dataset: str | None, set_digest: str | None) -> tuple[Scope, str]:
+def _scope(session: Session, dataset: str | None, set_digest: str | None, split: Split) -> tuple[Scope, str]:
     if set_digest is None:
         if dataset is None:
             raise DeclarationError("name the items with either a set or a dataset")
-        return Scope(dataset=dataset, split=Split.CALIBRATION), dataset
+        return Scope(dataset=dataset, split=split), dataset
     stored = get_set_by_digest(session=session, digest=set_digest)
     if dataset not in (None, stored.dataset):
         raise DeclarationError(f"set {stored.ref} is of dataset {stored.dataset!r}, not of {dataset!r}")
