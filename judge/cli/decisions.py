@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from judge.cli.card import card
+
 _EPILOG = """
 [bold]Examples[/bold]
 
@@ -303,3 +305,6 @@ def export(
             f"Head {found['head']['number']} {found['head']['hash']}",
         ]
     )
+
+
+app.command("card")(card)
