@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from sqlmodel import Session
+
 from calibration.labeling.sessions import PersonStatus, SessionStatus
+from calibration.store.items import ref_of_key
 from labeling_ui.components import Markup, untrusted
 from labeling_ui.review.pages import heading, table
 
@@ -72,13 +77,18 @@ def _all(each: PersonStatus) -> int:
     return each.done + each.open + each.broken + each.window_closed
 
 
-def broken_list(status: SessionStatus) -> Markup:
+def item_ids(session: Session, keys: Sequence[str]) -> dict[str, str]:
+    """The ids of items by their keys in the store."""
+    return {key: ref_of_key(session=session, key=key)[0] for key in set(keys)}
+
+
+def broken_list(status: SessionStatus, ids: Mapping[str, str]) -> Markup:
     """The items that raters called broken, and why."""
     if not status.broken:
         return Markup("")
     lines = Markup("").join(
         Markup('<li dir="auto"><b>{}</b> <span>by {}</span> {}</li>').format(
-            untrusted(each.item_key), untrusted(each.rater), untrusted(each.why)
+            untrusted(ids[each.item_key]), untrusted(each.rater), untrusted(each.why)
         )
         for each in status.broken
     )

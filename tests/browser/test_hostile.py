@@ -179,6 +179,19 @@ def test_hostile_texts_do_nothing_under_the_policy(
     assert heard.requests == []
 
 
+def test_review_of_hostile_notes_and_names_does_nothing(
+    browser: Browser, world: HostileWorld, heard: Elsewhere
+) -> None:
+    """The lead's page shows names and notes of raters as text; nothing in them runs or asks anybody."""
+    with serving("review", db=world.db, name="lead") as app:
+        tab = Tab(browser, app, bypass_csp=True)
+        tab.open()
+        tab.page.wait_for_selector(".vd-said")
+        assert world.rating in look(tab)
+        tab.close()
+    assert (tab.strangers, tab.complaints, heard.requests) == ([], [], [])
+
+
 def test_sheet_of_hostile_texts_does_nothing(
     browser: Browser, world: HostileWorld, tmp_path: Path, heard: Elsewhere
 ) -> None:

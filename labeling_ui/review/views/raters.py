@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
+from calibration.labeling.agreement import session_agreement
 from calibration.labeling.sessions import session_status
 from calibration.store.sessions import StoredSession, list_sessions
 from labeling_ui.components import plain, show
 from labeling_ui.review import here
+from labeling_ui.review.agreeing import criterion_section, pace_section
 from labeling_ui.review.pages import plain_page
-from labeling_ui.review.standing import broken_list, head_of, people_table
+from labeling_ui.review.standing import broken_list, head_of, item_ids, people_table
 
 
 def _chosen(sessions: list[StoredSession]) -> StoredSession:
@@ -38,8 +40,13 @@ def page() -> None:
     here.require_done(who, stored)
     with here.store().read() as session:
         status = session_status(session=session, name=stored.name, now=here.clock())
+        found = session_agreement(session=session, name=stored.name)
+        ids = item_ids(session, [each.item_key for each in status.broken])
     show(head_of(status))
-    show(people_table(status), broken_list(status))
+    show(people_table(status), broken_list(status, ids))
+    for each in found.criteria:
+        show(criterion_section(each))
+    show(pace_section(found.paces))
 
 
 if __name__ == "__main__":

@@ -11,8 +11,9 @@ import pytest
 from calibration.labeling import people, rating
 from calibration.labeling.people import Role
 from calibration.labeling.records import Nothing
-from calibration.labeling.sessions import close_session
+from calibration.labeling.sessions import Opening, close_session, open_session
 from calibration.store.database import Store
+from calibration.store.sets import StoredSet, get_set_by_digest
 from labeling_ui.review import here
 from tests.calibration.labeling import world
 from tests.labeling_ui.review.looking import Looking
@@ -70,6 +71,68 @@ def test_closed_session_says_when_it_closed(db: Path, sqlite_store: Store) -> No
     said = Looking(db, "lead").words
     assert "closed on 01 Dec 2026, 00:00 UTC" in said
     assert "Unanswered at the close" in said
+
+
+def test_agreement_is_that_of_the_answers(db: Path, sqlite_store: Store) -> None:
+    """Of 10 items 8 alike; kappa and alpha stand with an interval, and the counts of answers beside them."""
+    world.opened(sqlite_store, items=10)
+    world.rate_all(sqlite_store, "ann", lambda task: "fail" if world.number_of(task) < 3 else "pass")
+    world.rate_all(sqlite_store, "ben", lambda task: "fail" if 0 < world.number_of(task) < 4 else "pass")
+    said = Looking(db, "lead").words
+    assert "10 of 10 items rated by two or more · 14 pass, 6 fail, 0 cannot decide" in said
+    assert "Same answer from all8/10 80" in said
+    # cells 6, 1, 1, 2: po 0.8, pe 0.7 * 0.7 + 0.3 * 0.3 = 0.58, kappa 0.22 / 0.42 = 0.52
+    assert "Cohen’s kappa0.5  [" in said
+    assert "Same answer againnot assessed: no hidden repeat was answered yet" in said
+    assert "Cannot decide0/20 0" in said
+
+
+def test_ambiguous_criterion_lists_what_raters_wrote(db: Path, sqlite_store: Store) -> None:
+    """The words stand at the criterion, as text, with who wrote them and about which item."""
+    world.opened(sqlite_store, items=1)
+    task = rating.next_task(store=sqlite_store, rater="ann", now=world.later(1))
+    assert not isinstance(task, Nothing)
+    given = world.said("unknown", 5, reason="criterion_ambiguous", note="which <i>sum</i>?")
+    rating.answer(store=sqlite_store, rater="ann", task=task.key, answer=given, now=world.later(5))
+    page = Looking(db, "lead")
+    assert "Called ambiguous 1 time, hidden repeats included" in page.words
+    assert "which <i>sum</i>? ann · case-000" in page.words
+    assert "<i>sum" not in page.html
+
+
+def test_pace_stands_in_seconds(db: Path, sqlite_store: Store) -> None:
+    """The median from shown to decided, and idle answers with their denominator."""
+    world.opened(sqlite_store, items=3)
+    world.rate_all(sqlite_store, "ann")
+    said = Looking(db, "lead").words
+    assert "ann32.0 s0/3 0" in said
+    assert "ben0no answer was timednot assessed: no answer yet" in said
+
+
+def test_another_session_can_be_picked(db: Path, sqlite_store: Store) -> None:
+    """With several sessions the newest is shown first; each can be picked by its name."""
+    world.opened(sqlite_store, items=2)
+    page = Looking(db, "lead")
+    assert not page.app.selectbox
+    second = Opening(
+        name="december <b>",
+        stored_set=the_set(sqlite_store),
+        rubric=world.rubric(),
+        raters=("cy", "dee"),
+        plan=world.PLAIN,
+        opens_at=world.later(60),
+    )
+    with sqlite_store.write() as session:
+        open_session(session=session, opening=second, actor="lead", at=world.later(1))
+    assert "cyrater" in page.run().words
+    assert "annrater" in page.choose(world.SESSION).words
+
+
+def the_set(store: Store) -> StoredSet:
+    """The world's frozen set."""
+    with store.read() as session:
+        digest = session.connection().exec_driver_sql("SELECT digest FROM calibration_set").scalar_one()
+        return get_set_by_digest(session=session, digest=str(digest))
 
 
 def test_whoever_still_rates_sees_nothing(db: Path, sqlite_store: Store) -> None:

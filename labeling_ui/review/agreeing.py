@@ -1,0 +1,74 @@
+"""How far raters agree, as a page shows it: by criterion, then the pace of each rater."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from calibration.labeling.agreement import Comment, CriterionAgreement, Pace
+from calibration.rendering.numbers import fixed
+from calibration.rendering.text import counted
+from calibration.values import Undefined
+from labeling_ui.components import Markup, untrusted
+from labeling_ui.review.figures import coefficient, rate
+from labeling_ui.review.pages import heading, table
+
+_WORDS = {"pass": "pass", "fail": "fail", "unknown": "cannot decide"}
+
+
+def criterion_section(found: CriterionAgreement) -> Markup:
+    """Agreement on one criterion: each figure with what it is of, the answers, and what raters say of it."""
+    rows: list[Sequence[str | Markup]] = [
+        ("Same answer from all", rate(found.agreement), "items that two or more rated"),
+        ("Cohen’s kappa", coefficient(found.kappa), "beyond chance, two raters"),
+        ("Krippendorff’s alpha", coefficient(found.alpha), "beyond chance, any number of raters"),
+        ("Same answer again", rate(found.consistency), "hidden repeats, same rater"),
+        ("Cannot decide", rate(found.cannot_decide), "all answers"),
+    ]
+    under = " · ".join(
+        (
+            f"{found.shared:,} of {found.items:,} items rated by two or more",
+            ", ".join(f"{count:,} {_WORDS.get(word, word)}" for word, count in found.answers.items()),
+        )
+    )
+    figures = table(("Figure", "x/n, or the value, with its 95 % interval", "Of"), rows, label="Agreement")
+    return heading(found.title, under=under) + figures + _ambiguous(found.ambiguous)
+
+
+def _ambiguous(comments: Sequence[Comment]) -> Markup:
+    """What raters wrote when the criterion was too ambiguous: the words to sharpen stand here."""
+    if not comments:
+        return Markup("")
+    lines = Markup("").join(
+        Markup('<li dir="auto">{} <span>{} · {}</span></li>').format(
+            untrusted(each.note or "(no note)"), untrusted(each.rater), untrusted(each.item_id)
+        )
+        for each in comments
+    )
+    said = Markup(
+        '<p class="vd-eyebrow vd-apart">Called ambiguous {}, hidden repeats included</p>'
+        '<ul class="vd-said">{}</ul>'
+    )
+    return said.format(counted(len(comments), "time"), lines)
+
+
+def pace_section(paces: Sequence[Pace]) -> Markup:
+    """How each rater works: answers, seconds, idle answers, agreement with themselves."""
+    rows = [
+        (
+            each.rater,
+            f"{each.answers:,}",
+            _seconds(each.median_seconds),
+            rate(each.idle),
+            rate(each.consistency),
+        )
+        for each in paces
+    ]
+    head = ("Rater", "Answers", "Median time", "Idle", "Same answer again")
+    under = "From shown to answered. Idle: minutes without a sign of life; left out of the median."
+    return heading("Pace", under=under) + table(head, rows, label="Pace of the raters")
+
+
+def _seconds(found: float | Undefined) -> str:
+    if isinstance(found, Undefined):
+        return found.reason
+    return f"{fixed(found, 1 if found < 10 else 0)} s"
