@@ -195,16 +195,14 @@ def looks(
     rows = [
         (
             short(each.look.input_digest),
-            f"{each.look.at:%Y-%m-%d %H:%M}",
+            f"{each.look.at:%Y-%m-%d}",
             each.look.actor,
             each.look.kind.value,
-            each.judge,
-            each.look.criterion,
-            "-" if each.number is None else f"{each.number} of {each.allowed}",
-            "-" if each.alpha is None else f"{each.alpha:.2%}",
+            each.judge or "-",
+            "-" if each.number is None else f"{each.number} of {each.allowed}, {each.alpha or 0:.2%}",
             each.look.steered.value,
         )
         for each in found
     ]
-    head = ("look", "at (UTC)", "by", "what", "judge", "criterion", "number", "error spent", "steered")
+    head = ("look", "on", "by", "what", "judge", "error spent", "steered")
     print_rows(head, rows, empty="Nobody has looked at any evidence.")
