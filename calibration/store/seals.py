@@ -18,7 +18,7 @@ from sqlmodel import Field, Session
 
 from calibration.store.assessments import AssessmentRow
 from calibration.store.calls import JudgeCallFaultRow, JudgeCallRow
-from calibration.store.chain import append_event
+from calibration.store.chain import append_event, lock_stream
 from calibration.store.columns import Row, in_utc, row_digest, row_key, table_of, text_column, time_column
 from calibration.store.inserting import CHUNK, batches
 from calibration.store.items import ItemRow
@@ -26,6 +26,7 @@ from calibration.store.judges import JudgeRow, JudgeRunRow
 from calibration.store.reading import stream_named
 from calibration.store.references import AdjudicationRow, ReferenceLabelRow
 from calibration.store.reports import LookRow, PolicyRow, ReportRow
+from calibration.store.retractions import RetractionRow
 from calibration.store.text import content_digest, stored_json
 from calibration.store.verdicts import VerdictRow
 
@@ -62,6 +63,7 @@ class Sealed:
 SEALED: tuple[Sealed, ...] = (
     Sealed(ItemRow, "key"),
     Sealed(AssessmentRow, "digest"),
+    Sealed(RetractionRow, "assessment_digest"),
     Sealed(AdjudicationRow, "digest"),
     Sealed(ReferenceLabelRow, "digest"),
     Sealed(JudgeRow, "digest"),
@@ -87,6 +89,7 @@ class BrokenSeal:
 
 def seal_evidence(*, session: Session, actor: str, at: datetime) -> int:
     """How many rows were sealed that were not before; to be called where something is signed."""
+    lock_stream(session, SEALS)  # two signers at once would seal the same rows under the same number
     sealed = 0
     for each in SEALED:
         for batch in batches(_unsealed(session, each), CHUNK):

@@ -1,0 +1,46 @@
+"""Two signers at once: one chain, no fork; who has not read what stands signs nothing."""
+
+from __future__ import annotations
+
+import threading
+
+from calibration.registry import Signature
+from calibration.store.database import Store
+from calibration.store.decisions import iter_decisions, verify_decisions
+from calibration.store.integrity import findings
+from rubrics.errors import DifferentRecord
+from tests.calibration.filling import CLEAN
+from tests.calibration.registry.deciding import again, examined, signed
+
+SIGNERS = 4
+
+
+def test_signers_at_once_make_one_chain(store: Store) -> None:
+    """Each has read the first decision: one replaces it, the others are told to read what stands now."""
+    with store.write() as session:
+        first = signed(session, examined(session, CLEAN))
+    start = threading.Barrier(SIGNERS)
+    outcomes: list[str] = []
+
+    def sign_once(number: int) -> None:
+        signature = Signature(f"signer {number}", "read the first decision", replaces=first.hash)
+        start.wait()
+        try:
+            with store.write() as session:
+                signed(session, again(session), days=1, signature=signature)
+            outcomes.append("signed")
+        except DifferentRecord:
+            outcomes.append("refused")
+
+    threads = [threading.Thread(target=sign_once, args=(number,)) for number in range(SIGNERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["refused"] * (SIGNERS - 1) + ["signed"]
+    with store.read() as session:
+        chain = list(iter_decisions(session=session))
+        assert [each.seq for each in chain] == [1, 2]
+        assert chain[1].supersedes == first.hash
+        assert verify_decisions(session=session) == ()
+        assert list(findings(session, {})) == []
