@@ -14,7 +14,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from labeling_ui.headers import HEADERS
-from tests.browser.serving import Served, Tab, serving
+from tests.browser.serving import Elsewhere, Served, Tab, serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -104,3 +104,47 @@ def test_page_loads_under_the_policy_and_asks_nobody_else(browser: Browser, serv
         tab.close()
         assert (tab.strangers, tab.complaints) == ([], [])
         assert drawn == colours
+
+
+LEAKS = """async base => {
+  const load = element => new Promise(done => {
+    element.onload = element.onerror = done; document.body.append(element); setTimeout(done, 400);
+  });
+  const made = (tag, given) => Object.assign(document.createElement(tag), given);
+  const tries = [
+    load(made("img", {src: base + "/img"})),
+    load(made("script", {src: base + "/script"})),
+    load(made("link", {rel: "stylesheet", href: base + "/css"})),
+    load(made("iframe", {src: base + "/iframe"})),
+    load(made("video", {src: base + "/video"})),
+    load(made("object", {data: base + "/object"})),
+    load(made("div", {style: `background:url(${base}/bg)`})),
+    load(made("style", {textContent: `@import url(${base}/import);`})),
+    fetch(base + "/fetch").catch(() => 0),
+    new Promise(done => {
+      const socket = new WebSocket(base.replace("http", "ws") + "/ws");
+      socket.onerror = socket.onclose = done;
+    }),
+  ];
+  navigator.sendBeacon(base + "/beacon", "x");
+  const form = made("form", {action: base + "/form", method: "post", target: "own"});
+  document.body.append(made("iframe", {name: "own"}), form);
+  form.submit();
+  load(made("script", {textContent: "window.ran = 1"}));
+  await Promise.allSettled(tries);
+}"""
+
+
+def test_policy_alone_keeps_what_would_leak(browser: Browser, served: Served, elsewhere: Elsewhere) -> None:
+    """If a text did become HTML one day, nothing that it loads, sends or runs gets anywhere; else it would."""
+    heard = {}
+    for bypass in (False, True):
+        tab = Tab(browser, served, bypass_csp=bypass)
+        tab.open()
+        tab.page.evaluate(LEAKS, elsewhere.address)
+        tab.page.wait_for_timeout(300)
+        heard[bypass] = list(elsewhere.requests)
+        assert tab.ran() is bypass
+        tab.close()
+    assert heard[False] == []
+    assert len(heard[True]) >= 10, heard
