@@ -11,6 +11,7 @@ import asyncio
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -105,7 +106,7 @@ class DirectTransport:
         found: tuple[int, str | None, bytes] | None = None
         fault = Fault.BROKEN_REPLY
         try:
-            found = await self._post(url, headers, _body(request))
+            found = await self._post(url, headers, encoded(request))
         except Exception as raised:  # noqa: BLE001  told apart by its class, and told without its text
             fault = _fault_of_error(raised)
         if found is None:
@@ -185,26 +186,10 @@ class DirectTransport:
         """What a success status carries; None where it is no completion."""
         try:
             answer = json.loads(content)
-            choices = answer["choices"]
-            messages = [choice["message"] for choice in choices]
-            one = choices[0] if len(choices) == 1 else None
-            text = messages[0].get("content") if one else None
-            refusal = messages[0].get("refusal") if one else None
-            finish = one.get("finish_reason") if one else "several_choices"
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+        except (ValueError, RecursionError):
             return None
-        if not choices or not all(isinstance(said, str | None) for said in (text, refusal, finish)):
-            return None
-        tokens = _tokens(answer.get("usage"))
-        return ModelReply(
-            text=text,
-            finish=_FINISHES.get(finish or "", finish),
-            refusal=refusal,
-            model=_text(answer.get("model")),
-            fingerprint=_text(answer.get("system_fingerprint")),
-            tokens=tokens,
-            cost=self._cost(tokens),
-        )
+        reply = read_completion(answer)
+        return None if reply is None else replace(reply, cost=self._cost(reply.tokens))
 
     def _cost(self, tokens: Tokens) -> Cost:
         if self._free:
@@ -213,8 +198,13 @@ class DirectTransport:
         return NO_COST if cost.micros is None else Cost(cost.micros, self._prices_by)
 
 
-def _body(request: ModelRequest) -> bytes:
+def encoded(request: ModelRequest) -> bytes:
     """The request on the wire, byte for byte the same for the same request."""
+    return json.dumps(wire_body(request)).encode("ascii")
+
+
+def wire_body(request: ModelRequest) -> dict[str, Any]:
+    """The request as OpenAI's chat completions take it; a parameter of None is not sent."""
     name = request.model.partition("/")[2]
     longest = "max_completion_tokens" if name.startswith(_REASONING) else "max_tokens"
     body: dict[str, Any] = {
@@ -229,7 +219,30 @@ def _body(request: ModelRequest) -> bytes:
     if request.schema is not None:
         schema = {"name": "verdict", "strict": True, "schema": request.schema}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return json.dumps(body).encode("ascii")
+    return body
+
+
+def read_completion(answer: Any) -> ModelReply | None:
+    """The reply in a chat completion, its cost not told; None where it is no completion."""
+    try:
+        choices = answer["choices"]
+        messages = [choice["message"] for choice in choices]
+        one = choices[0] if len(choices) == 1 else None
+        text = messages[0].get("content") if one else None
+        refusal = messages[0].get("refusal") if one else None
+        finish = one.get("finish_reason") if one else "several_choices"
+    except (KeyError, TypeError, AttributeError, IndexError):
+        return None
+    if not choices or not all(isinstance(said, str | None) for said in (text, refusal, finish)):
+        return None
+    return ModelReply(
+        text=text,
+        finish=_FINISHES.get(finish or "", finish),
+        refusal=refusal,
+        model=_text(answer.get("model")),
+        fingerprint=_text(answer.get("system_fingerprint")),
+        tokens=_tokens(answer.get("usage")),
+    )
 
 
 def _fault_of_error(error: Exception) -> Fault:

@@ -96,6 +96,19 @@ class CallEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredCall:
+    """An intent as it is recorded, with its key."""
+
+    key: str
+    item_key: str
+    criterion: str
+    presentation: Presentation
+    repeat: int
+    attempt: int
+    shown_digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class FaultEntry:
     """Why a call brought no verdict."""
 
@@ -205,6 +218,17 @@ def attempts_made(*, session: Session, run_key: str, item_keys: Sequence[str]) -
                 unit = (item_key, criterion, presentation, repeat)
                 made[unit] = max(attempt, made.get(unit, 0))
     return made
+
+
+def find_calls(*, session: Session, run_key: str, keys: Sequence[str]) -> dict[str, StoredCall]:
+    """The intents of the run with these keys; a key of another run is absent."""
+    columns = (_CALL.key, _CALL.item_key, _CALL.criteria, _CALL.presentation, _CALL.repeat, _CALL.attempt)
+    found: dict[str, StoredCall] = {}
+    for batch in batches(keys):
+        query = sa.select(*columns, _CALL.shown_digest).where(_CALL.run_key == run_key, _CALL.key.in_(batch))
+        for row in session.connection().execute(query):
+            found[row[0]] = StoredCall(*row)
+    return found
 
 
 def asked_again(*, session: Session, run_key: str, item_keys: Sequence[str]) -> frozenset[Unit]:

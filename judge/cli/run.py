@@ -26,6 +26,8 @@ voirdire judge run --judge gpt --set may --dry-run
 
 voirdire judge run --judge gpt --set may --criterion resolves_request --max-cost 2.50
 
+voirdire judge run --judge gpt --set may --emit-batch requests.jsonl
+
 voirdire judge run --judge length --dataset support --rubric refund-policy@1
 
 [bold]Exit codes[/bold]  0 every unit has its verdict, 3 some have none (run it again), 64 usage, 130 \
@@ -72,6 +74,13 @@ def run(
         Client,
         typer.Option(help="Who makes the calls; auto: direct at a compatible address, else LiteLLM."),
     ] = Client.AUTO,
+    emit_batch: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the open calls for a batch service."),
+    ] = None,
+    ingest_batch: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Take the answers of a batch service into the run.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and ask nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -80,7 +89,7 @@ def run(
     The plan comes first: units, calls, tokens, cost, and what is fixed, sampled and uncontrolled. Ctrl-C
     stops after the calls in flight. Nothing that was answered is asked again.
     """
-    from judge.runs.command import Wanted, carry_out
+    from judge.runs.command import Wanted, carry_batch, carry_out
 
     if (dataset is None) == (set_ref is None):
         raise typer.BadParameter("name the items with either --set NAME or --dataset NAME")
@@ -107,4 +116,9 @@ def run(
         gguf=gguf,
         direct=None if client is Client.AUTO else client is Client.DIRECT,
     )
+    if emit_batch is not None and ingest_batch is not None:
+        raise typer.BadParameter("give either --emit-batch or --ingest-batch")
+    if emit_batch is not None or ingest_batch is not None:
+        file, emit = (emit_batch, True) if emit_batch is not None else (ingest_batch or "", False)
+        raise typer.Exit(carry_batch(context, wanted, file, emit=emit, as_json=as_json))
     raise typer.Exit(carry_out(context, wanted, dry_run=dry_run, as_json=as_json))

@@ -34,12 +34,12 @@ class ModelBench:
 
     def __init__(self, judge: ModelJudge, plan: RunPlan, *, served_at: str | None) -> None:
         secret = secrets.token_bytes(SECRET_BYTES)
-        self._sitting: Sitting = sit(judge, plan.rubric, secret=secret, served_at=served_at)
+        self.sitting: Sitting = sit(judge, plan.rubric, secret=secret, served_at=served_at)
 
     def ready(self, unit: Unit) -> Prepared | JudgeVerdict:
         """As the protocol says."""
         order = unit.order or Order.AB
-        return prepare(self._sitting, unit.question, order=order, repeat=unit.repeat, ask=unit.attempt)
+        return prepare(self.sitting, unit.question, order=order, repeat=unit.repeat, ask=unit.attempt)
 
 
 class RuleBench:

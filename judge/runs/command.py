@@ -127,6 +127,39 @@ def carry_out(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool) -> 
     return _report(summary, planned, wanted, as_json=as_json)
 
 
+def carry_batch(context: Any, wanted: Wanted, file: str, *, emit: bool, as_json: bool) -> ExitCode:
+    """The exit code of writing a batch or of taking its answers; 3 where units are still open after it."""
+    from judge.runs.batch import emit_batch, ingest_batch
+
+    path = Path(file)
+    with opened(context) as store:
+        with store.read() as session:
+            plan = _plan(session, wanted)
+            tariff, _ = tariff_of(plan.judge, wanted.prices)
+        if emit:
+            written = emit_batch(store, plan, path, tariff=tariff, now=now())
+            if as_json:
+                print_json({"run": written.run, "requests": written.requests, "settled": written.settled})
+            else:
+                print_lines(
+                    [
+                        f"Wrote {written.requests:,} requests to {file}; {written.settled:,} units need none",
+                        f"Next: have them answered, then {wanted.command} --ingest-batch ANSWERS",
+                    ]
+                )
+            return ExitCode.ADMIT
+        taken = ingest_batch(store, plan, path, prices=tariff.prices, now=now())
+    if not as_json:
+        print_lines(
+            [
+                f"Took {taken.verdicts:,} answers from {file}; {taken.failed:,} lines hold an error, "
+                f"{taken.strange:,} are no answer to a call of this run."
+            ]
+        )
+    lines = {"verdicts": taken.verdicts, "failed": taken.failed, "strange": taken.strange}
+    return _report(taken.summary, {"batch": lines}, wanted, as_json=as_json)
+
+
 def api_key() -> SecretStr | None:
     """The key of an OpenAI-compatible server, where the environment holds one."""
     given = os.environ.get(API_KEY)

@@ -1,0 +1,180 @@
+"""A run through a batch service: requests out, answers in, in any order, twice, damaged or missing."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from calibration.store.database import Store
+from calibration.store.erasing import erase_item
+from judge.calls import Prices
+from judge.parsing import Reading
+from judge.runs.batch import emit_batch, ingest_batch
+from judge.runs.budget import Tariff
+from judge.spec import ModelJudge
+from rubrics.errors import DeclarationError
+from tests.judge.cases import item, judge
+from tests.judge.cli.records import address, on
+from tests.judge.provider import completion, fault
+from tests.judge.run_world import (
+    DATASET,
+    KEY,
+    NOW,
+    adds_up,
+    carried_out,
+    even_passes,
+    lay_down,
+    numbered,
+    planned,
+    rows,
+    state,
+    verdicts,
+)
+
+
+def emitted(store: Store, spec: ModelJudge, path: Path) -> list[dict[str, Any]]:
+    """The requests of the judge's open calls."""
+    emit_batch(store, planned(store, spec), path, tariff=Tariff(Prices(1.0, 1.0)), now=NOW)
+    return [json.loads(line) for line in path.read_text("ascii").split("\n") if line]
+
+
+def answered(request: dict[str, Any], text: str, **how: Any) -> dict[str, Any]:
+    """What the service says to a request."""
+    body = json.loads(completion(text, **how).body)
+    return {
+        "id": "b",
+        "custom_id": request["custom_id"],
+        "response": {"status_code": 200, "body": body},
+        "error": None,
+    }
+
+
+def by_number(request: dict[str, Any]) -> str:
+    """Pass for an even item, fail for an odd one."""
+    text = request["body"]["messages"][1]["content"]
+    number = int(text.partition("Case ")[2].partition(":")[0])
+    return json.dumps({"reason": "as asked", "verdict": "fail" if number % 2 else "pass"})
+
+
+def written(path: Path, *lines: Any) -> Path:
+    """A file of these lines; a text is written as it is."""
+    path.write_text(
+        "".join(f"{x if isinstance(x, str) else json.dumps(x)}\n" for x in lines), encoding="utf-8"
+    )
+    return path
+
+
+def test_requests_out_answers_in(store: Store, tmp_path: Path) -> None:
+    """Every unit has its verdict with tokens and cost, in whatever order it came; twice adds nothing."""
+    spec = judge()
+    lay_down(store, [*numbered(6), item("  ", item_id="blank")], spec)
+    requests = emitted(store, spec, tmp_path / "out.jsonl")
+    assert len(requests) == 12
+    assert {(each["method"], each["url"]) for each in requests} == {("POST", "/v1/chat/completions")}
+    assert {each["body"]["model"] for each in requests} == {"test-1"}
+    assert len({each["custom_id"] for each in requests}) == 12
+    assert {row["value"] for row in verdicts(store)} == {"fail"}  # the blank item needed no call
+    plan = planned(store, spec)
+    lines = [answered(each, by_number(each)) for each in requests]
+    random.Random(1).shuffle(lines)
+    file = written(tmp_path / "in.jsonl", *lines)
+    taken = ingest_batch(store, plan, file, prices=Prices(1.0, 2.0), now=NOW)
+    assert (taken.verdicts, taken.failed, taken.strange) == (12, 0, 0)
+    assert (taken.summary.complete, adds_up(taken.summary)) == (True, True)
+    assert taken.summary.verdicts == {"fail": 6 + 2, "pass": 6}
+    assert taken.summary.calls.known_micros == 12 * (100 + 2 * 7)
+    assert (taken.summary.calls.unresolved, state(store, taken.summary.run)) == (0, "finished")
+    before = verdicts(store)
+    again = ingest_batch(store, plan, file, prices=Prices(1.0, 2.0), now=NOW)
+    assert (again.summary.complete, verdicts(store)) == (True, before)
+
+
+def test_what_is_damaged_or_missing_leaves_its_unit_open(store: Store, tmp_path: Path) -> None:
+    """An error, a filter, a foreign name, half a line, no answer at all: no verdict is lost or invented."""
+    spec = judge(order="as_declared")
+    lay_down(store, numbered(8), spec)
+    requests = emitted(store, spec, tmp_path / "out.jsonl")
+    named = {int(each["body"]["messages"][1]["content"].partition("Case ")[2][0]): each for each in requests}
+    error = {"status_code": 500, "body": json.loads(fault(500).body)}
+    filtered = {"status_code": 400, "body": json.loads(fault(400, code="content_filter").body)}
+    file = written(
+        tmp_path / "in.jsonl",
+        {"custom_id": named[0]["custom_id"], "response": error},
+        {"custom_id": named[1]["custom_id"], "response": None, "error": {"code": "batch_expired"}},
+        {"custom_id": named[2]["custom_id"], "response": {"status_code": 200, "body": {"choices": []}}},
+        {"custom_id": "nobody", "response": {"status_code": 200, "body": {}}},
+        '{"custom_id": "half',
+        "[1, 2]",
+        answered(named[3], by_number(named[3])),
+        answered(named[4], by_number(named[4]), finish="length"),
+        {"custom_id": named[5]["custom_id"], "response": filtered},
+    )
+    taken = ingest_batch(store, planned(store, spec), file, prices=None, now=NOW)
+    assert (taken.verdicts, taken.failed, taken.strange) == (3, 3, 3)
+    assert (taken.summary.complete, adds_up(taken.summary)) == (False, True)
+    assert taken.summary.verdicts == {"fail": 1}
+    assert taken.summary.unknown == {"invalid (content_filter)": 1, "invalid (truncated)": 1}
+    assert taken.summary.errors == {"provider_error": 3}
+    assert (taken.summary.pending, taken.summary.calls.unresolved) == (2, 2)
+    done = carried_out(store, planned(store, spec), even_passes)  # an ordinary run goes on with the rest
+    assert (done.complete, done.verdicts) == (True, {"fail": 3, "pass": 3})
+
+
+def test_a_marked_reply_is_read_by_its_own_mark(sqlite_store: Store, tmp_path: Path) -> None:
+    """The mark travels in the name of the request, as the secret does not outlive the process."""
+    spec = judge(reading=Reading.MARKED, order="as_declared")
+    lay_down(sqlite_store, numbered(2), spec)
+    requests = emitted(sqlite_store, spec, tmp_path / "out.jsonl")
+    lines = []
+    for request in requests:
+        mark = request["custom_id"].partition("-")[2]
+        assert f"VERDICT {mark}" in request["body"]["messages"][1]["content"]
+        lines.append(answered(request, f"I think.\nVERDICT {mark}\n{by_number(request)}"))
+    lines[1] = answered(requests[1], by_number(requests[1]))  # without its mark it is no verdict
+    file = written(tmp_path / "in.jsonl", *lines)
+    taken = ingest_batch(sqlite_store, planned(sqlite_store, spec), file, prices=None, now=NOW)
+    assert (sum(taken.summary.verdicts.values()), taken.summary.unknown) == (1, {"invalid (unparsed)": 1})
+
+
+def test_an_answer_to_a_text_that_is_gone_is_not_taken(sqlite_store: Store, tmp_path: Path) -> None:
+    """The item was erased meanwhile: nothing is stored for it."""
+    spec = judge(order="as_declared")
+    lay_down(sqlite_store, numbered(2), spec)
+    requests = emitted(sqlite_store, spec, tmp_path / "out.jsonl")
+    erase_item(store=sqlite_store, dataset=DATASET, item_id="n-0", signer="lead", reason="asked to", at=NOW)
+    file = written(tmp_path / "in.jsonl", *(answered(each, by_number(each)) for each in requests))
+    taken = ingest_batch(sqlite_store, planned(sqlite_store, spec), file, prices=None, now=NOW)
+    assert (taken.verdicts, taken.strange) == (1, 1)
+
+
+def test_only_what_speaks_the_form_is_batched(sqlite_store: Store, tmp_path: Path) -> None:
+    """Another provider's form, or a file that is there, is refused in one sentence."""
+    spec = judge(name="other", model="anthropic/claude-x")
+    lay_down(sqlite_store, numbered(1), spec, judge())
+    with pytest.raises(DeclarationError, match="OpenAI's form"):
+        emitted(sqlite_store, spec, tmp_path / "out.jsonl")
+    (tmp_path / "there.jsonl").write_text("mine")
+    with pytest.raises(DeclarationError, match="exists"):
+        emitted(sqlite_store, judge(), tmp_path / "there.jsonl")
+    assert rows(sqlite_store, "SELECT key FROM judge_call") == []
+
+
+def test_the_commands(sqlite_store: Store, tmp_path: Path) -> None:
+    """From the command line: out (0), in with open units (3), in with all (0)."""
+    lay_down(sqlite_store, numbered(3), judge(order="as_declared"))
+    command = on(address(sqlite_store))
+    base = ("judge", "run", "--judge", "test-judge", "--dataset", DATASET, "--criterion", KEY)
+    out, back = tmp_path / "out.jsonl", tmp_path / "in.jsonl"
+    done = command(*base, "--emit-batch", str(out))
+    assert (done.exit_code, "Wrote 3 requests" in done.stdout) == (0, True)
+    requests = [json.loads(line) for line in out.read_text().split("\n") if line]
+    lines = [answered(each, by_number(each)) for each in requests]
+    assert command(*base, "--ingest-batch", str(written(back, *lines[:2]))).exit_code == 3
+    final = command(*base, "--ingest-batch", str(written(back, *lines)), "--json")
+    assert (final.exit_code, json.loads(final.stdout)["complete"]) == (0, True)
+    assert command(*base, "--ingest-batch", str(tmp_path / "none.jsonl")).exit_code == 3
+    assert command(*base, "--ingest-batch", "a", "--emit-batch", "b").exit_code == 64
