@@ -28,6 +28,7 @@ def decide(
     policy: AdmissionPolicy,
     *,
     looks_used: int = 1,
+    looks_before: int = 0,
     rivals: Sequence[CalibrationReport] = (),
 ) -> AdmissionDecision:
     """The outcome of a policy on a report, with every item and what bound it.
@@ -36,6 +37,7 @@ def decide(
         report: built with this policy's gate settings.
         policy: the thresholds.
         looks_used: evaluations of this gate so far, this one included.
+        looks_before: evaluations in counts that ended without an admission; shown, and decides nothing.
         rivals: reports of the other judges compared with this one on the same items; where the policy
             says so, Holm divides its error among them.
 
@@ -53,7 +55,7 @@ def decide(
         *([far_item(report, policy, rivals)] if policy.gate else []),
         *guard_items(report, policy),
         *group_items(report, policy),
-        *quality_items(report, policy, looks_used),
+        *quality_items(report, policy, looks_used, looks_before),
     )
     outcome = outcome_of([item.status for item in items])
     return AdmissionDecision(
@@ -61,7 +63,7 @@ def decide(
         binding=_binding(items, outcome),
         items=items,
         more_failures_needed=more_failures(report, policy),
-        looks=Looks(used=looks_used, allowed=policy.looks.max),
+        looks=Looks(used=looks_used, allowed=policy.looks.max, before=looks_before),
         policy=policy.label,
         policy_digest=policy.digest,
         role=policy.role,

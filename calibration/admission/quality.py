@@ -7,17 +7,20 @@ from collections.abc import Iterator
 from calibration.evidence import CalibrationReport, EvidenceGrade, ItemKind, ItemStatus, PolicyItem
 from calibration.labels import Blindness, LabelSource
 from calibration.policy import AdmissionPolicy
+from calibration.statistics.planning import min_failures_clean
 
 _GRADES = tuple(EvidenceGrade)
 
 
-def quality_items(report: CalibrationReport, policy: AdmissionPolicy, looks_used: int) -> list[PolicyItem]:
+def quality_items(
+    report: CalibrationReport, policy: AdmissionPolicy, looks_used: int, looks_before: int = 0
+) -> list[PolicyItem]:
     """Every data-quality item that the policy asks for, and those that hold for every policy."""
     return [
         *_exploratory(report),
         *_minimum_counts(report, policy),
         *_reference_quality(report, policy),
-        *([_looks(policy, looks_used)] if policy.gate else []),
+        *([_looks(policy, looks_used, looks_before)] if policy.gate else []),
     ]
 
 
@@ -114,7 +117,14 @@ def _grade(report: CalibrationReport, policy: AdmissionPolicy) -> Iterator[Polic
         yield _quality("evidence_grade", holds, grade.value, wanted.value, "grade_at_least")
 
 
-def _looks(policy: AdmissionPolicy, used: int) -> PolicyItem:
+def _looks(policy: AdmissionPolicy, used: int, before: int) -> PolicyItem:
     allowed = policy.looks.max
-    detail = "" if used <= allowed else "looks exhausted: draw a fresh set"
-    return _quality("looks", used <= allowed, used, allowed, "count_at_most", detail)
+    said = [f"{before} looks before a second signer opened this count"] if before else []
+    if used > allowed:
+        clean = min_failures_clean(policy.primary.upper_at_most, z=policy.z)
+        needed = max(policy.minimum.fail, clean)
+        said.append(
+            f"looks exhausted: draw a fresh set with {needed} reference failures, and have a second person "
+            "open a new count"
+        )
+    return _quality("looks", used <= allowed, used, allowed, "count_at_most", "; ".join(said))

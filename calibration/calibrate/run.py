@@ -17,13 +17,13 @@ from calibration.calibrate.adjudication_draw import adjudication_figure
 from calibration.calibrate.baselines import Beside, baselines_beside, no_better
 from calibration.calibrate.cases import answer_table, has_claim, make_cases
 from calibration.calibrate.evidence_set import EvidenceSet
+from calibration.calibrate.looks import looks_spent
 from calibration.calibrate.references import References, read_references, record_references
 from calibration.calibrate.remarks import labeling_warnings, warnings_of
 from calibration.calibrate.steering import steering_reason
 from calibration.calibrate.verdicts import Judged, read_verdicts
 from calibration.evidence import (
     AdjudicationFigure,
-    AdmissionOutcome,
     CalibrationReport,
     Case,
     Comparison,
@@ -34,10 +34,9 @@ from calibration.labels import LabelSource, ReferenceRule
 from calibration.policy import AdmissionPolicy
 from calibration.report import build_report, rank
 from calibration.report.supplement import Supplement
-from calibration.store.decisions import iter_decisions
 from calibration.store.judges import StoredJudge
 from calibration.store.operation import operation_of
-from calibration.store.reports import Look, LookKind, Steered, add_look, add_report, list_looks
+from calibration.store.reports import Look, LookKind, Steered, add_look, add_report
 from calibration.store.sessions import closures_in
 from rubrics.criterion import Criterion
 from rubrics.digest import digest
@@ -371,38 +370,12 @@ def _record(session: Session, asked: Asked, examined: _Examined, at: datetime) -
     return int(new)
 
 
-def looks_used(
-    *, session: Session, judge_digest: str, rubric_digest: str, criterion: str, input_digest: str
-) -> int:
-    """Evaluations of a gate that the judge had spent when this look was taken, itself included.
-
-    Counted per judge, rubric and criterion over all sets, from the latest signed admission before it on.
-    A look without a policy evaluates no gate: it is in the ledger and is not counted.
-    """
-    looks = [
-        look
-        for look in list_looks(session=session, judge_digest=judge_digest, criterion=criterion)
-        if look.rubric_digest == rubric_digest and look.policy_digest is not None
-    ]
-    admitted = [
-        decision.decided_at
-        for decision in iter_decisions(
-            session=session, judge_digest=judge_digest, rubric_digest=rubric_digest
-        )
-        if decision.outcome == AdmissionOutcome.ADMIT.value and decision.scope.criterion == criterion
-    ]
-    this = next(look for look in looks if look.input_digest == input_digest)
-    since = max((moment for moment in admitted if moment <= this.at), default=None)
-    counted = [look for look in looks if since is None or look.at >= since]
-    return counted.index(this) + 1
-
-
 def _decided(
     session: Session, asked: Asked, examined: _Examined, reports: Sequence[CalibrationReport]
 ) -> Examination:
     if asked.policy is None:
         return Examination(report=examined.report, decision=None)
-    used = looks_used(
+    spent = looks_spent(
         session=session,
         judge_digest=examined.judge.digest,
         rubric_digest=asked.rubric.digest,
@@ -410,5 +383,7 @@ def _decided(
         input_digest=examined.inputs,
     )
     rivals = [report for report in reports if report is not examined.report]
-    decision = decide(examined.report, asked.policy, looks_used=used, rivals=rivals)
+    decision = decide(
+        examined.report, asked.policy, looks_used=spent.used, looks_before=spent.before, rivals=rivals
+    )
     return Examination(report=examined.report, decision=decision)

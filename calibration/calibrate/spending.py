@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlmodel import Session
 
-from calibration.calibrate.run import looks_used
+from calibration.calibrate.looks import looks_used
 from calibration.policy import AdmissionPolicy
 from calibration.store.judges import list_judges
 from calibration.store.reports import Look, get_policy, list_looks

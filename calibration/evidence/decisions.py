@@ -76,6 +76,8 @@ class Looks(Frozen):
 
     used: int
     allowed: int
+    before: int = 0
+    """Evaluations in counts that ended without an admission, before a second signer opened this one."""
 
 
 class AdmissionDecision(Frozen):

@@ -103,7 +103,7 @@ def recompute(*, session: Session, decision: StoredDecision) -> tuple[Recomputed
 
 def _differs(recorded: AdmissionDecision, report: CalibrationReport, policy: AdmissionPolicy) -> str:
     """The first item in which the policy's word on the report is not the recorded one; empty if none is."""
-    found = decide(report, policy, looks_used=recorded.looks.used)
+    found = decide(report, policy, looks_used=recorded.looks.used, looks_before=recorded.looks.before)
     if found.model_dump() == recorded.model_dump():
         return ""
     for mine, theirs in zip(recorded.items, found.items, strict=False):

@@ -21,7 +21,7 @@ from rubrics.errors import RecordError
 
 LOOKS = "looks"
 """The stream of the audit trail that tells of looks and of what was signed about them."""
-CLEARED = "steering.cleared"
+CLEARED, REOPENED = "steering.cleared", "looks.reopened"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,13 @@ def declared(*, session: Session, digest: str) -> Declared | None:
 
 def revealing_looks(*, session: Session, set_digest: str) -> Iterator[Look]:
     """The looks at errors, and the declared steerings, on the set or on one that shares an item with it."""
-    sharing = _sharing(session, set_digest)
+    sharing = sharing_sets(session=session, set_digest=set_digest)
     for look in list_looks(session=session):
         if look.steered is not Steered.NO and look.set_digest in sharing:
             yield look
 
 
-def _sharing(session: Session, set_digest: str) -> set[str]:
+def sharing_sets(*, session: Session, set_digest: str) -> set[str]:
     """The set itself and every set that shares an item with it."""
     mine, other = table_of(SetMemberRow), table_of(SetMemberRow).alias()
     query = (
@@ -111,3 +111,44 @@ def clearings(*, session: Session) -> dict[tuple[str, str], Clearing]:
                 said["look"], said["subject"], event.actor, said["reason"], event.at
             )
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Reopening:
+    """A second person's word that a judge may be looked at again, on a fresh set."""
+
+    about: tuple[str, str, str]
+    """Digests of judge and rubric, and the criterion."""
+    set_digest: str
+    spent: int
+    """Looks at the judge until then."""
+    signer: str
+    reason: str
+    at: datetime
+
+
+def reopen_looks(
+    *,
+    session: Session,
+    about: tuple[str, str, str],
+    set_digest: str,
+    spent: int,
+    signer: str,
+    reason: str,
+    at: datetime,
+) -> Reopening:
+    """The word as appended."""
+    payload = {"about": list(about), "set": set_digest, "spent": spent, "reason": reason}
+    event = append_event(session=session, stream=LOOKS, kind=REOPENED, actor=signer, payload=payload, at=at)
+    return Reopening(about, set_digest, spent, signer, reason, event.at)
+
+
+def reopenings(*, session: Session) -> Iterator[Reopening]:
+    """What was signed, oldest first."""
+    for event in events(session=session, stream=LOOKS):
+        if event.kind == REOPENED:
+            said = event.payload
+            judge, rubric, criterion = said["about"]
+            yield Reopening(
+                (judge, rubric, criterion), said["set"], said["spent"], event.actor, said["reason"], event.at
+            )

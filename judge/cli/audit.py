@@ -206,3 +206,39 @@ def looks(
     ]
     head = ("look", "on", "by", "what", "judge", "error spent", "steered")
     print_rows(head, rows, empty="Nobody has looked at any evidence.")
+
+
+@app.command("reopen")
+def reopen(
+    context: typer.Context,
+    judge: Annotated[str, typer.Option(help="The judge whose looks are spent.")],
+    criterion: Annotated[str, typer.Option(help="Criterion of the rubric.")],
+    rubric: Annotated[str, typer.Option(metavar="NAME[@V]", help="The rubric.")],
+    set_ref: Annotated[str, typer.Option("--set", metavar="NAME", help="The fresh set.")],
+    sign: Annotated[str, typer.Option(metavar="NAME", help="The second person.")],
+    reason: Annotated[str, typer.Option(help="Why it is examined again.")],
+    as_json: JSON = False,
+) -> None:
+    """Open a new count of looks for a judge, on a set that nobody has seen it on; a second person signs."""
+    from calibration.calibrate.evidence_set import open_set
+    from calibration.calibrate.looks import reopen as reopened
+    from calibration.store.judges import get_judge
+    from judge.cli.lookups import recorded_rubric
+    from judge.cli.output import print_json, print_lines
+    from judge.cli.stores import now, opened
+
+    with opened(context) as store, store.write() as session:
+        found = reopened(
+            session=session,
+            judge_digest=get_judge(session=session, judge=judge).digest,
+            rubric_digest=recorded_rubric(session, rubric).digest,
+            criterion=criterion,
+            evidence=open_set(session=session, ref=set_ref),
+            signer=sign,
+            reason=reason,
+            at=now(),
+        )
+    if as_json:
+        print_json({"judge": judge, "set": set_ref, "looks_before": found.spent, "signer": sign})
+        return
+    print_lines([f"Signed by {sign}: a new count of looks at {judge}; {found.spent} were taken before."])

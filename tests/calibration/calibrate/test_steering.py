@@ -15,7 +15,7 @@ from calibration.admission import decide
 from calibration.calibrate import calibrate
 from calibration.calibrate.disagreements import declare_steered, disagreements
 from calibration.calibrate.evidence_set import EvidenceSet, convenience_set
-from calibration.calibrate.run import looks_used
+from calibration.calibrate.looks import looks_used
 from calibration.calibrate.spending import spent_looks
 from calibration.calibrate.steering import sign_unsteered
 from calibration.evidence import AdmissionDecision, AdmissionOutcome, CalibrationReport
