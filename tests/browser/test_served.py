@@ -136,7 +136,7 @@ LEAKS = """async base => {
 
 
 def test_policy_alone_keeps_what_would_leak(browser: Browser, served: Served, elsewhere: Elsewhere) -> None:
-    """If a text did become HTML one day, nothing that it loads, sends or runs gets anywhere; else it would."""
+    """If a text became HTML one day, nothing that it loads, sends or runs gets anywhere; else it would."""
     heard = {}
     for bypass in (False, True):
         tab = Tab(browser, served, bypass_csp=bypass)
