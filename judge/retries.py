@@ -7,6 +7,7 @@ import dataclasses
 import email.utils
 import math
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -53,6 +54,55 @@ def _until(date: str, now: datetime) -> float:
     return (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
 
 
+class Gate:
+    """How many attempts may be in flight: grows while the provider takes them, shrinks where it refuses.
+
+    One more after as many answers as are allowed at once; a third less at a refusal, once for all attempts
+    that were in flight when the first of them was refused.
+    """
+
+    def __init__(self, start: int, most: int) -> None:
+        self.most = most
+        self.allowed = min(start, most)
+        self._in_flight = self._answered = 0
+        self._begun = self._shrunk_at = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def enter(self) -> int:
+        """Wait for room; the number of this attempt, to be given to `leave`."""
+        while self._in_flight >= self.allowed:
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                self._wake()
+                raise
+        self._in_flight += 1
+        self._begun += 1
+        return self._begun
+
+    def leave(self, number: int, *, refused: bool, answered: bool) -> None:
+        """Say how the attempt ended."""
+        self._in_flight -= 1
+        if refused and number > self._shrunk_at:
+            self.allowed = max(1, min(self.allowed, self._in_flight + 1) * 2 // 3)
+            self._shrunk_at, self._answered = self._begun, 0
+        elif answered:
+            self._answered += 1
+            if self._answered >= self.allowed:
+                self.allowed, self._answered = min(self.most, self.allowed + 1), 0
+        self._wake()
+
+    def _wake(self) -> None:
+        for _ in range(self.allowed - self._in_flight):
+            while self._waiting:
+                turn = self._waiting.popleft()
+                if not turn.done():
+                    turn.set_result(None)
+                    break
+
+
 class RetryingClient:
     """A ModelClient over one transport.
 
@@ -68,7 +118,10 @@ class RetryingClient:
         policy: RetryPolicy | None = None,
         sleep: Sleep = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
+        gate: Gate | None = None,
     ) -> None:
+        """Take the transport; with a gate no more attempts are in flight than the provider seems to take."""
+        self._gate = gate
         self._transport = transport
         self._policy = policy or RetryPolicy()
         self._rng = rng
@@ -81,16 +134,25 @@ class RetryingClient:
         attempts: list[Attempt] = []
         wait = 0.0
         while True:
-            waited = await self._wait(wait)
+            due = self._clock()
+            await self._wait(wait)
+            number = await self._gate.enter() if self._gate else 0
             started = self._clock()
+            waited = started - due
+            refused = answered = False
             try:
                 reply = await self._transport.send(request)
+                answered = True
             except ModelCallError as error:
                 attempts.append(self._attempt(attempts, started, waited, error))
                 failure = error
+                refused = error.fault in {Fault.RATE_LIMITED, Fault.OVERLOADED}
             else:
                 attempts.append(self._attempt(attempts, started, waited, None))
                 return dataclasses.replace(reply, attempts=tuple(attempts))
+            finally:
+                if self._gate:
+                    self._gate.leave(number, refused=refused, answered=answered)
             if not self._may_retry(attempts):
                 failure.attempts = tuple(attempts)
                 raise failure
@@ -100,15 +162,13 @@ class RetryingClient:
         """Close the transport."""
         await self._transport.aclose()
 
-    async def _wait(self, wait: float) -> float:
-        """Wait for this call's own back-off and for the shared pause; returns the seconds waited."""
-        began = self._clock()
-        pause = self._paused_until - began
+    async def _wait(self, wait: float) -> None:
+        """Wait for this call's own back-off and for the shared pause."""
+        pause = self._paused_until - self._clock()
         if pause > 0:  # spread over a tenth, so that the calls do not all come back at one instant
             pause *= 1 + 0.1 * self._rng.random()
         if max(wait, pause) > 0:
             await self._sleep(max(wait, pause))
-        return self._clock() - began
 
     def _attempt(
         self, earlier: list[Attempt], started: float, waited: float, error: ModelCallError | None

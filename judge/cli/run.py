@@ -53,7 +53,8 @@ def run(
         int, typer.Option(min=1, help="Ask everything so often; the first is the verdict, all show noise.")
     ] = 1,
     concurrency: Annotated[
-        int | None, typer.Option(min=1, help="Calls in flight. Default: 8, or what the embedded model takes.")
+        int | None,
+        typer.Option(min=1, help="Calls in flight. Default: as many as the provider takes, up to 64."),
     ] = None,
     max_cost: Annotated[
         float | None,

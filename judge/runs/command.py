@@ -106,7 +106,12 @@ def carry_out(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool) -> 
             return ExitCode.ADMIT
         gguf = None if wanted.gguf is None else Path(wanted.gguf)
         model = connected(
-            plan.judge, prices=wanted.prices, gguf=gguf, api_key=api_key(), direct=wanted.direct
+            plan.judge,
+            prices=wanted.prices,
+            gguf=gguf,
+            api_key=api_key(),
+            direct=wanted.direct,
+            adaptive=wanted.concurrency is None,
         )
         bar = run_bar(str(plan.judge.name), done=expected.done, units=plan.units)
         with model as reached, bar as told:

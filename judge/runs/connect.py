@@ -14,12 +14,16 @@ from judge.calls import CostSource, Prices
 from judge.direct_client import connect_direct, speaks
 from judge.local_model import serve
 from judge.model_client import connect, map_prices, missing_key
+from judge.retries import Gate
 from judge.runs.budget import Tariff
 from judge.runs.run import ClientFactory
 from judge.spec import Endpoint, JudgeSpec, ModelJudge
 from rubrics.errors import DeclarationError
 
 CONCURRENCY = 8
+"""Calls in flight at first."""
+MOST = 64
+"""Calls in flight that a run finds its way up to, where nobody says how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +33,8 @@ class Connection:
     client: ClientFactory | None
     """None for a judge that makes no call."""
     served_at: str | None = None
-    concurrency: int = CONCURRENCY
-    """Calls in flight where nobody says otherwise."""
+    concurrency: int = MOST
+    """Calls in flight at most, where nobody says otherwise; the client's gate begins lower."""
 
 
 def tariff_of(judge: JudgeSpec, prices: Prices | None = None) -> tuple[Tariff, CostSource]:
@@ -55,6 +59,7 @@ def connected(
     gguf: Path | None = None,
     api_key: SecretStr | None = None,
     direct: bool | None = None,
+    adaptive: bool = True,
 ) -> Iterator[Connection]:
     """The judge's model, reachable inside the block.
 
@@ -65,6 +70,7 @@ def connected(
         api_key: of an OpenAI-compatible server; a provider's own key comes from the environment.
         direct: whether to call without LiteLLM, None where that can be; both send the same request, so it is
             no part of a judge. An embedded model has its own client.
+        adaptive: find how many calls the provider takes at once; else as many as the run allows.
 
     Raises:
         DeclarationError: the direct client cannot call this model, a provider's key is not set, or an
@@ -87,10 +93,20 @@ def connected(
     if without_litellm:
         tariff, source = tariff_of(judge, prices)
         yield Connection(
-            lambda: connect_direct(rng=Random(), api_key=key, prices=tariff.prices, prices_by=source)
+            lambda: connect_direct(
+                rng=Random(),
+                api_key=key,
+                prices=tariff.prices,
+                prices_by=source,
+                gate=Gate(CONCURRENCY, MOST) if adaptive else None,
+            )
         )
         return
-    yield Connection(lambda: connect(rng=Random(), api_key=key, prices=prices))
+    yield Connection(
+        lambda: connect(
+            rng=Random(), api_key=key, prices=prices, gate=Gate(CONCURRENCY, MOST) if adaptive else None
+        )
+    )
 
 
 def _is_direct(judge: ModelJudge, wanted: bool | None) -> bool:

@@ -27,7 +27,7 @@ from judge.runs.entries import answer_entry, call_entry, not_sent, unread_entry
 from judge.runs.members import read_members
 from judge.runs.plan import RunPlan, Unit
 from judge.runs.recorder import PATIENCE_S, Recorder, bound_cache, require_space
-from judge.runs.summary import Progress, StopKind, Stopped
+from judge.runs.summary import Clocked, Progress, StopKind, Stopped
 from judge.runs.units import CHUNK, all_items, chunks, open_units
 from judge.spec import ModelJudge
 from rubrics.errors import DeclarationError
@@ -86,6 +86,7 @@ class Engine:
         self._crash: Exception | None = None
         self._budget = Budget(options.max_cost_micros)
         self._done = self._failed = self._failed_in_a_row = 0
+        self.clocked = Clocked()
         self.done_before = 0
         self.note = ""
         self.stopped: Stopped | None = None
@@ -246,6 +247,8 @@ class Engine:
             verdict = conclude_failed(call, error)
             if error.stops_run:
                 self.stop(StopKind.FAULT, str(error))
+        if verdict.attempts and not (verdict.reason is not None and verdict.reason.is_open):
+            self.clocked.add(verdict.attempts)
         self._watch(verdict)
         if not self._slots_open:
             self._slots_open = True

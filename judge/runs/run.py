@@ -6,6 +6,7 @@ import asyncio
 import gc
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -81,6 +82,7 @@ async def run_judge_async(
         engine = Engine(
             store, plan, key, client=client, served_at=served_at, options=chosen, on_progress=on_progress
         )
+        began = time.monotonic()
         try:
             with _interruptible(engine), _fewer_collections():
                 await engine.work()
@@ -94,7 +96,7 @@ async def run_judge_async(
         if engine.abandoned:
             _leave(store, key, RunState.PAUSED)
             raise KeyboardInterrupt
-        return _conclude(store, plan, key, engine)
+        return _conclude(store, plan, key, engine, seconds=time.monotonic() - began)
 
 
 def _check(plan: RunPlan, client_factory: ClientFactory | None, options: RunOptions) -> None:
@@ -131,7 +133,7 @@ def _leave(store: Store, key: str, state: RunState) -> None:
         move_run(session=session, key=key, state=state)
 
 
-def _conclude(store: Store, plan: RunPlan, key: str, engine: Engine) -> RunSummary:
+def _conclude(store: Store, plan: RunPlan, key: str, engine: Engine, *, seconds: float) -> RunSummary:
     with store.read() as session:
         summary = summarise(
             session=session,
@@ -140,6 +142,7 @@ def _conclude(store: Store, plan: RunPlan, key: str, engine: Engine) -> RunSumma
             stopped=engine.stopped,
             done_before=engine.done_before,
             note=engine.note,
+            timing=engine.clocked.timing(seconds),
         )
     _leave(store, key, _state(summary))
     return summary

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from array import array
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -19,6 +21,7 @@ from calibration.store.calls import (
     tally_calls,
     tally_verdicts,
 )
+from judge.calls import Attempt
 from judge.runs.plan import RunPlan
 
 
@@ -64,6 +67,68 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """Milliseconds: nearest-rank percentiles."""
+
+    p50: int
+    p95: int
+    p99: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long the calls of this process took, those that brought an answer."""
+
+    calls: int
+    answer: Spread
+    """From sending to the whole answer."""
+    queue: Spread
+    """Waited before that: back-off, a provider's Retry-After, and for room."""
+    seconds: float
+    """Of the whole process."""
+
+    @property
+    def per_minute(self) -> float:
+        """Answers a minute."""
+        return 60 * self.calls / self.seconds if self.seconds > 0 else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The times as scripts read them."""
+        return {
+            "calls": self.calls,
+            "answer_ms": asdict(self.answer),
+            "queue_ms": asdict(self.queue),
+            "answers_per_minute": round(self.per_minute, 1),
+        }
+
+
+class Clocked:
+    """Collects the times of calls; four bytes each."""
+
+    def __init__(self) -> None:
+        self._answer, self._queue = array("I"), array("I")
+
+    def add(self, attempts: Sequence[Attempt]) -> None:
+        """Take the attempts of one answered call."""
+        self._answer.append(min(attempts[-1].latency_ms, _LONGEST_MS))
+        self._queue.append(min(sum(each.waited_ms for each in attempts), _LONGEST_MS))
+
+    def timing(self, seconds: float) -> Timing | None:
+        """The percentiles so far; None without a call."""
+        if not self._answer:
+            return None
+        return Timing(len(self._answer), _spread(self._answer), _spread(self._queue), seconds)
+
+
+_LONGEST_MS = 2**31 - 1
+
+
+def _spread(values: array[int]) -> Spread:
+    ordered = sorted(values)
+    return Spread(*(ordered[max(0, math.ceil(share * len(ordered)) - 1)] for share in (0.5, 0.95, 0.99)))
+
+
+@dataclass(frozen=True, slots=True)
 class RunSummary:
     """A run after one process has worked on it."""
 
@@ -98,6 +163,8 @@ class RunSummary:
     """Why a baseline left items unknown, "" where it did not."""
     stopped: Stopped | None
     """None where every unit has its verdict."""
+    timing: Timing | None = None
+    """Of this process; None where it made no call."""
 
     @property
     def done(self) -> int:
@@ -140,6 +207,7 @@ class RunSummary:
                 "calls_of_unknown_cost": calls.unknown_cost,
                 "set_aside_for_unknown_micros": calls.reserved_micros,
             },
+            "timing": self.timing.to_json() if self.timing else None,
             "models": list(self.models),
             "note": self.note,
             "stopped": {"kind": self.stopped.kind.value, "sentence": self.stopped.sentence}
@@ -156,6 +224,7 @@ def summarise(
     stopped: Stopped | None,
     done_before: int = 0,
     note: str = "",
+    timing: Timing | None = None,
 ) -> RunSummary:
     """The run as the store has it, with why this process stopped.
 
@@ -185,6 +254,7 @@ def summarise(
         models=reported_models(session=session, run_key=run_key),
         first_error=failed[0].sentence if failed else "",
         note=note,
+        timing=timing,
         stopped=stopped or (_unanswered(plan, failed, left) if left else None),
     )
 

@@ -10,6 +10,7 @@ from calibration.rendering.text import visible
 from judge.calls import CostSource
 from judge.runs import RunPlan, RunSummary, conditions, dollars
 from judge.runs.estimate import Estimate
+from judge.runs.summary import Spread
 
 _INDENT = 16
 _SOURCES = {
@@ -120,6 +121,10 @@ def summary_words(summary: RunSummary) -> Iterator[str]:
         yield "  open: " + ", ".join(open_)
     if summary.calls.made:
         yield f"  {_spent(summary)}"
+    if summary.timing is not None:
+        timing = summary.timing
+        waited = f"; waited before {_times(timing.queue)}" if timing.queue.p99 else ""
+        yield f"  {timing.per_minute:,.0f} answers a minute, an answer took {_times(timing.answer)}{waited}"
     if summary.calls.unresolved:
         yield (
             f"  {summary.calls.unresolved:,} calls were cut off before their answer was stored: they may "
@@ -129,6 +134,12 @@ def summary_words(summary: RunSummary) -> Iterator[str]:
         yield "  answered by " + ", ".join(visible(model) for model in summary.models)
     if summary.note:
         yield f"  {summary.note}"
+
+
+def _times(spread: Spread) -> str:
+    return (
+        " / ".join(f"{each / 1000:.2g}" for each in (spread.p50, spread.p95, spread.p99)) + " s (p50/95/99)"
+    )
 
 
 def _spent(summary: RunSummary) -> str:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import judge.fake_model
 from judge.calls import FAULTS, Fault, Message, ModelCallError, ModelReply, ModelRequest
 from judge.fake_model import FakeTransport, failed, in_turn, said
-from judge.retries import RetryingClient, RetryPolicy, retry_after_seconds, utc_now
+from judge.retries import Gate, RetryingClient, RetryPolicy, retry_after_seconds, utc_now
 
 REQUEST = ModelRequest("fake/model", (Message("user", "?"),), 10)
 NOW = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
@@ -171,3 +171,99 @@ def test_the_present_moment_has_a_zone() -> None:
 def test_the_example_of_the_fake_runs() -> None:
     """The docstring shows the fake as it is."""
     assert doctest.testmod(judge.fake_model).failed == 0
+
+
+# -- how many at once
+
+
+class Limited:
+    """A provider that refuses whatever goes beyond so many at once, and counts."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.in_flight = self.peak = self.refused = self.answered = 0
+
+    async def send(self, _: ModelRequest) -> ModelReply:
+        """An answer after a while, or a refusal at once."""
+        self.in_flight += 1
+        self.peak = max(self.peak, self.in_flight)
+        try:
+            if self.in_flight > self.limit:
+                self.refused += 1
+                raise failed(Fault.RATE_LIMITED, status=429)
+            for _turn in range(5):
+                await asyncio.sleep(0)
+            self.answered += 1
+            return said("x")
+        finally:
+            self.in_flight -= 1
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+def through_gate(limit: int, gate: Gate, calls: int, *, at_once: int) -> Limited:
+    """So many calls, that many of them at once, at a provider of this limit."""
+    provider, clock = Limited(limit), Clock()
+
+    async def run() -> None:
+        room = asyncio.Semaphore(at_once)
+        policy = RetryPolicy(attempts=50)
+        one = RetryingClient(
+            provider, rng=Random(3), policy=policy, sleep=clock.sleep, clock=clock, gate=gate
+        )
+
+        async def call() -> None:
+            async with room:
+                await one.complete(REQUEST)
+
+        await asyncio.gather(*(call() for _ in range(calls)))
+
+    asyncio.run(run())
+    return provider
+
+
+def test_the_gate_grows_to_what_is_allowed() -> None:
+    """A provider without a limit is asked by as many as the run may make."""
+    gate = Gate(8, 64)
+    provider = through_gate(1000, gate, 4000, at_once=64)
+    assert (gate.allowed, provider.peak, provider.answered) == (64, 64, 4000)
+
+
+def test_the_gate_finds_a_provider_s_limit() -> None:
+    """Of 4,000 calls at a provider that takes 20 at once few are refused, and it is kept busy."""
+    gate = Gate(8, 64)
+    provider = through_gate(20, gate, 4000, at_once=64)
+    assert provider.answered == 4000
+    assert provider.refused <= 0.02 * 4000
+    assert 8 <= gate.allowed <= 21
+
+
+def test_a_refusal_of_many_at_once_shrinks_the_gate_once() -> None:
+    """Sixty refusals of attempts that were in flight together are one sign, not sixty; one stays allowed."""
+    gate = Gate(60, 64)
+
+    async def run() -> list[int]:
+        numbers = [await gate.enter() for _ in range(60)]
+        for number in numbers:
+            gate.leave(number, refused=True, answered=False)
+        return numbers
+
+    numbers = asyncio.run(run())
+    assert (numbers[-1], gate.allowed) == (60, 40)
+    assert Gate(1, 1).allowed == 1
+
+
+def test_a_call_that_is_given_up_while_it_waits_takes_no_room() -> None:
+    """Cancelled in the queue: the next in line gets its turn."""
+
+    async def run() -> int:
+        gate = Gate(1, 1)
+        first = await gate.enter()
+        waits = [asyncio.create_task(gate.enter()) for _ in range(2)]
+        await asyncio.sleep(0)
+        waits[0].cancel()
+        gate.leave(first, refused=False, answered=True)
+        return await asyncio.wait_for(waits[1], 5)
+
+    assert asyncio.run(run()) == 2
