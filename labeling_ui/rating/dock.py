@@ -50,8 +50,8 @@ class Bar:
     hints: Sequence[tuple[str, str]] = ()
     """Keys beside those on the buttons, and what they do."""
     remark: str = ""
-    widths: Sequence[int] = ()
-    """Relative widths of one row; () makes rows of equal ones."""
+    last_narrow: bool = False
+    """True where the last of four buttons is no answer and takes less room."""
     tools: Sequence[Button] = ()
     """Small buttons under the large ones."""
 
@@ -75,31 +75,27 @@ def draw(bar: Bar) -> None:
     with st.bottom, st.container(key="vd_dock", gap="small"):
         if bar.ask:
             show(Markup('<p class="vd-ask">{}</p>').format(untrusted(bar.ask)))
-        for row in _rows(bar):
-            columns = st.columns(bar.widths or len(row), gap="small", vertical_alignment="center")
-            for column, button in zip(columns, row, strict=False):
-                _button(column, button, bar.token)
+        with st.container(key=f"vd_answers_{_columns(bar)}", horizontal=True):
+            for button in bar.buttons:
+                _button(button, bar.token)
         with st.container(key="vd_tools", horizontal=True, gap="small", vertical_alignment="center"):
             for button in bar.tools:
-                _button(st, button, bar.token, width="content")
+                _button(button, bar.token, width="content")
             if bar.hints or bar.remark:
                 show(key_hints(bar.hints, remark=bar.remark))
     st.session_state.pop(_ACTED, None)
 
 
-def _rows(bar: Bar) -> list[Sequence[Button]]:
-    if bar.widths:
-        return [bar.buttons]
-    count = -(-len(bar.buttons) // _ROW)
-    wide = -(-len(bar.buttons) // max(count, 1))
-    return [bar.buttons[at : at + wide] for at in range(0, len(bar.buttons), max(wide, 1))]
+def _columns(bar: Bar) -> str:
+    """How the style sheet sets the buttons: in so many columns, or with the last one narrower."""
+    count = len(bar.buttons)
+    rows = max(-(-count // _ROW), 1)
+    return "wide" if bar.last_narrow else str(-(-count // rows))
 
 
-def _button(
-    column: Any, button: Button, token: str, *, width: Literal["stretch", "content"] = "stretch"
-) -> None:
+def _button(button: Button, token: str, *, width: Literal["stretch", "content"] = "stretch") -> None:
     kind: Literal["secondary", "tertiary"] = "tertiary" if button.quiet else "secondary"
-    pressed = column.button(
+    pressed = st.button(
         words_only(button.label),
         key=button.widget_key(token),
         icon=button.icon,

@@ -192,7 +192,14 @@ function measure() {
   if (height) document.documentElement.style.setProperty("--vd-dock", `${Math.round(height)}px`);
 }
 
-function painted(then) { requestAnimationFrame(() => requestAnimationFrame(then)); }
+// a task that is queued within a frame runs once the frame is painted
+function painted(then) {
+  requestAnimationFrame(() => {
+    const after = new MessageChannel();
+    after.port1.onmessage = then;
+    after.port2.postMessage(null);
+  });
+}
 
 function renewed(data) {
   const otherItem = data.item !== state.item;
@@ -212,7 +219,7 @@ function renewed(data) {
 }
 
 export default function (component) {
-  const { data, parentElement } = component;
+  const { data: [data], parentElement } = component;
   region = parentElement.querySelector("[role=status]");
   state.guarded = data.guarded;
   state.note = data.note;

@@ -77,15 +77,18 @@ def listen(screen: Screen) -> None:
     st.session_state["keyboard_run"] = run
     _component()(
         key="keyboard",
-        data={
-            "token": screen.token,
-            "item": screen.item,
-            "say": screen.say,
-            "guarded": [key.lower() for key in screen.keys],
-            "note": screen.note,
-            "focus": screen.focus,
-            "fresh": screen.fresh,
-            "earliest": EARLIEST_MS,
-            "run": run,
-        },
+        # a list, for of a mapping every value would be looked at as a possible table
+        data=[
+            {
+                "token": screen.token,
+                "item": screen.item,
+                "say": screen.say,
+                "guarded": [key.lower() for key in screen.keys],
+                "note": screen.note,
+                "focus": screen.focus,
+                "fresh": screen.fresh,
+                "earliest": EARLIEST_MS,
+                "run": run,
+            }
+        ],
     )

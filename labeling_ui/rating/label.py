@@ -49,7 +49,9 @@ def page() -> None:
         interludes.nothing(me, task)
         return
     made = looking.progress(store=here.store(), rater=me.handle, session=task.session, now=now)
-    if interludes.comes_first(me, task, made, new_item=desk.token != str(task.key)):
+    if interludes.comes_first(
+        me, task, made, new_item=desk.token != str(task.key) and task.criterion_no == 1
+    ):
         return
     _ask(me, task, made, desk)
 
@@ -117,7 +119,7 @@ def answer_bar(me: Person, task: Task, made: Progress, half: Half) -> Bar:
         tools=(before, broken),
         hints=reading.HINTS,
         remark="Stored at once; undo keeps both entries.",
-        widths=(3, 3, 3, 2) if len(choices) == 3 else (),
+        last_narrow=len(choices) == 3,
     )
 
 

@@ -95,7 +95,6 @@ def page(me: Person, at: Looking) -> None:
             Button("before", "The one before", "Left", step_back, (me, at.session, at), quiet=True),
             Button("now", "Back to the current item", "Right", back, (), quiet=True),
         ),
-        widths=(3, 3, 3),
     )
     draw(bar)
     say = (

@@ -123,6 +123,14 @@ class RaterTab(Tab):
             self.think()
         return self
 
+    def turn_to(self, page: str) -> RaterTab:
+        """Another page of the app, by the links at the top."""
+        before = self.token()
+        self.page.get_by_role("link", name=page).click()
+        self.ready(before)
+        self.think()
+        return self
+
     def hammer(self, key: str, times: int, apart_ms: int) -> None:
         """Press a key again and again without looking, then wait until all is quiet."""
         for _ in range(times):

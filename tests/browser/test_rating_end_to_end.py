@@ -188,8 +188,7 @@ def test_session_from_the_first_key_to_the_report(
             tab.close()
             assert tab.strangers == tab.complaints == []
         tab = RaterTab(browser, served).enter("zoe")
-        tab.page.get_by_role("link", name="Adjudicate").click()
-        tab.quiet()
+        tab.turn_to("Adjudicate")
         adjudicate(tab)
         assert tab.page.get_by_role("heading", name="No case is open for you.").is_visible()
         tab.close()

@@ -390,9 +390,9 @@ def test_closed_session_takes_nothing(opens: Opens) -> None:
 
 def test_page_holds_nothing_that_could_bias(opens: Opens) -> None:
     """Nothing sent to a rater names items, systems, strata, tags, hidden evidence or another rater."""
-    room = opens(items=4)
-    room.sit("ann").write("canary-note").press("Fail")
-    seat = room.sit("ben")
+    room = opens(items=4, raters=("mallory", "wendell"))
+    room.sit("mallory").write("canary-note").press("Fail")
+    seat = room.sit("wendell")
     sent = [everything(seat)]
     for _ in range(4):
         sent.append(everything(seat.press("Pass")))
@@ -400,7 +400,7 @@ def test_page_holds_nothing_that_could_bias(opens: Opens) -> None:
     for text in sent:
         assert "canary" not in text
         assert "case-" not in text
-        assert "ann" not in text.replace("annot", "").replace("cannot", "").replace("planned", "")
+        assert "mallory" not in text
 
 
 def test_store_tells_the_same_story(opens: Opens) -> None:
