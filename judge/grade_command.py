@@ -12,6 +12,7 @@ from calibration.registry.bundle import Bundle, open_bundle
 from calibration.report.beyond import corrected_figure
 from calibration.store.database import Store
 from calibration.store.grades import StoredGrade
+from calibration.store.text import NAME_LIMIT
 from calibration.store.watching import record_lapse
 from judge.cli.lookups import recorded_rubric
 from judge.cli.stores import actor, now, opened
@@ -31,10 +32,12 @@ from judge.service import (
     require_known_people,
 )
 from judge.spec import JudgeKind, ModelJudge
+from rubrics.digest import digest
 from rubrics.errors import AdmissionExpired, DeclarationError, RecordError
 from rubrics.item import Item
 from rubrics.rubric import Rubric
 
+LONGEST_KEY = 150
 AT_ONCE = 25
 """Items whose grades are recorded in one transaction: what is lost at most when the machine stops."""
 
@@ -196,8 +199,16 @@ def _batch(
 def _keys(wanted: Wanted, batch: Batch | None, items: Sequence[Item]) -> Mapping[str, str]:
     """The idempotency key of each item: of the batch, or of the request."""
     if wanted.key is not None:
-        return {item.item_id: f"{wanted.key}:{item.item_id}" for item in items}
+        return {item.item_id: _item_key(wanted.key, item.item_id) for item in items}
     return {item.item_id: batch.key_of(item.item_id) for item in items} if batch else {}
+
+
+def _item_key(key: str, item_id: str) -> str:
+    """The key of one item of a request; the id by its digest where both together are too long."""
+    if len(key) > LONGEST_KEY:
+        raise DeclarationError(f"--key has {len(key)} characters; at most {LONGEST_KEY} are allowed")
+    whole = f"{key}:{item_id}"
+    return whole if len(whole) <= NAME_LIMIT else f"{key}:{digest(item_id)[:32]}"
 
 
 def _written(batch: Batch | None, objects: Sequence[Mapping[str, Any]]) -> None:

@@ -91,7 +91,7 @@ def _grader(
         criteria=(criterion,) if criterion else (),
         judge=judge,
         population=population,
-        role=None,
+        role="acceptance",  # no verdict in another role opens anything
         people=frozenset(),
         bundles=(decision,) if decision else (),
         key=None,

@@ -56,7 +56,7 @@ TABLES = ("decision", "assessment", "verdict", "reference_label", "report", "aud
 
 
 def changes(session: Session, table: str, rng: random.Random) -> Iterator[tuple[str, str, Any, Any]]:
-    """(key column, column, rowid condition, new value): one byte of one value of one row, without end."""
+    """(column, table, row as it is, new value): one byte of one value of one row, without end."""
     columns = sa.inspect(session.connection()).get_columns(table)
     names = [column["name"] for column in columns]
     rows = session.connection().exec_driver_sql(f"SELECT {', '.join(names)} FROM {table}").mappings().all()
@@ -68,6 +68,8 @@ def changes(session: Session, table: str, rng: random.Random) -> Iterator[tuple[
 
 def _other(value: Any, rng: random.Random) -> Any:
     """The value with one byte changed; an integer with one digit changed."""
+    if isinstance(value, bool):
+        return not value
     if isinstance(value, int):
         return value + rng.randint(1, 9)
     if isinstance(value, datetime):

@@ -82,6 +82,9 @@ def test_the_same_key_gives_the_same_grades(sqlite_store: Store, tmp_path: Path)
     with sqlite_store.read() as session:
         assert [g.attempt for g in iter_grades(session=session)] == [1, 1]
     other = answers(tmp_path, [item("x1", "You have 31 days.")], "other.jsonl")
+    long_id = answers(tmp_path, [item("x" * 300, GOOD)], "long.jsonl")
+    assert db("grade", long_id, *TRUE, "--key", "order-8").exit_code == 0
+    assert "at most 150 are allowed" in db("grade", other, *TRUE, "--key", "k" * 151).stderr
     refused = db("grade", other, *TRUE, "--key", "order-7")
     assert refused.exit_code == 3
     assert "used for another request" in refused.stderr
@@ -382,6 +385,17 @@ def test_the_gate_opens_on_a_corrected_rate(
     assert result.exit_code == code, (result.stdout, result.stderr)
     assert json.loads(result.stdout)["accepted"] == good
     assert db(*asked, "--decision", str(path)).exit_code == code
+
+
+def test_a_verdict_in_another_role_opens_nothing(sqlite_store: Store, tmp_path: Path) -> None:
+    """A diagnostic admission is none for the gate, in the store or exported."""
+    with sqlite_store.write() as session:
+        lay_down(session)
+        decision = admitted(session, rule("style", "free"), "style", role="diagnostic")
+    db = on(sqlite_store.where)
+    path = bundle_of(db, decision, tmp_path)
+    assert db("gate", "--rubric", RUBRIC.ref, "--criterion", "style").exit_code == 4
+    assert db("gate", "--decision", str(path)).exit_code == 4
 
 
 def test_imported_verdicts_need_an_admission_too(sqlite_store: Store, tmp_path: Path) -> None:
