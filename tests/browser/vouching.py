@@ -19,59 +19,74 @@ from joserfc.jwk import RSAKey
 _BUFFER = 65_536
 
 
+class Provider(BaseHTTPRequestHandler):
+    """Answers for a provider at which one person is always signed in; it asks nothing."""
+
+    key: RSAKey
+    person: Mapping[str, str]
+    client_id: str
+    nonces: dict[str, str]
+
+    @property
+    def issuer(self) -> str:
+        """The address of the provider."""
+        return f"http://{self.headers['Host']}"
+
+    def do_GET(self) -> None:
+        """Say where the ends are, give the keys, or send a person back with a code."""
+        asked = urlsplit(self.path)
+        if asked.path == "/authorize":
+            self._authorize({name: values[0] for name, values in parse_qs(asked.query).items()})
+        elif asked.path == "/jwks":
+            self._json({"keys": [self.key.as_dict(private=False)]})
+        else:
+            ends = {
+                "authorization_endpoint": f"{self.issuer}/authorize",
+                "token_endpoint": f"{self.issuer}/token",
+            }
+            self._json({"issuer": self.issuer, "jwks_uri": f"{self.issuer}/jwks", **ends, **_SUPPORTED})
+
+    def do_POST(self) -> None:
+        """Give the signed word for a code."""
+        form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        now = int(time.time())
+        claims = {"iss": self.issuer, "aud": self.client_id, "iat": now, "exp": now + 300, **self.person}
+        if nonce := self.nonces.get(form["code"][0]):
+            claims["nonce"] = nonce
+        token = jwt.encode({"alg": "RS256", "kid": "one"}, claims, self.key)
+        self._json({"access_token": "a", "token_type": "Bearer", "expires_in": 300, "id_token": token})
+
+    def _authorize(self, asked: Mapping[str, str]) -> None:
+        code = base64.urlsafe_b64encode(asked["state"].encode()).decode()
+        self.nonces[code] = asked.get("nonce", "")
+        self.send_response(302)
+        self.send_header(
+            "Location", f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state']})}"
+        )
+        self.end_headers()
+
+    def _json(self, value: Mapping[str, Any]) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Stay silent."""
+
+
 @contextmanager
 def provider(person: Mapping[str, str], *, client_id: str) -> Iterator[str]:
-    """The address of a provider at which that person is always signed in; it asks nothing."""
+    """The address of a provider at which that person is always signed in."""
     key = RSAKey.generate_key(2048, {"kid": "one", "use": "sig", "alg": "RS256"})
-    nonces: dict[str, str] = {}
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked = urlsplit(self.path)
-            if asked.path == "/authorize":
-                self._authorize({name: values[0] for name, values in parse_qs(asked.query).items()})
-            elif asked.path == "/jwks":
-                self._json({"keys": [key.as_dict(private=False)]})
-            else:
-                ends = {f"{name}_endpoint": f"{issuer}/{name}" for name in ("authorize", "token")}
-                ends["authorization_endpoint"] = ends.pop("authorize_endpoint")
-                self._json({"issuer": issuer, "jwks_uri": f"{issuer}/jwks", **ends, **_SUPPORTED})
-
-        def do_POST(self) -> None:
-            form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
-            now = int(time.time())
-            claims = {"iss": issuer, "aud": client_id, "iat": now, "exp": now + 300, **person}
-            if nonce := nonces.get(form["code"][0]):
-                claims["nonce"] = nonce
-            token = jwt.encode({"alg": "RS256", "kid": "one"}, claims, key)
-            self._json({"access_token": "a", "token_type": "Bearer", "expires_in": 300, "id_token": token})
-
-        def _authorize(self, asked: Mapping[str, str]) -> None:
-            code = base64.urlsafe_b64encode(asked["state"].encode()).decode()
-            nonces[code] = asked.get("nonce", "")
-            self.send_response(302)
-            self.send_header(
-                "Location", f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state']})}"
-            )
-            self.end_headers()
-
-        def _json(self, value: Mapping[str, Any]) -> None:
-            body = json.dumps(value).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Stay silent."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    issuer = f"http://127.0.0.1:{server.server_port}"
+    own = {"key": key, "person": person, "client_id": client_id, "nonces": {}}
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Own", (Provider,), own))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield issuer
+        yield f"http://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
         server.server_close()
