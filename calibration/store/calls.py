@@ -231,6 +231,51 @@ def find_calls(*, session: Session, run_key: str, keys: Sequence[str]) -> dict[s
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class SameCall:
+    """A verdict of another run of the very judge under the rubric, from a call that was made."""
+
+    verdict: str
+    """Digest of the verdict."""
+    run_key: str
+    shown_digest: str
+    value: str
+    reason: UnknownReason | None
+    detail: str | None
+    reply_digest: str | None
+    reported_model: str | None
+    tokens_in: int | None
+    tokens_out: int | None
+    decided_at: datetime | None
+
+
+def same_calls(
+    *, session: Session, run_key: str, judge_digest: str, rubric_digest: str, item_keys: Sequence[str]
+) -> dict[Unit, SameCall]:
+    """Verdicts of other runs on the same units, by unit; the oldest where there are several.
+
+    A repeat has its own number, so that a new repeat finds nothing here.
+    """
+    run = table_of(JudgeRunRow).c
+    units = (_VERDICT.item_key, _VERDICT.criterion, _VERDICT.presentation, _VERDICT.repeat)
+    said = (_VERDICT.value, _VERDICT.reason, _VERDICT.detail, _VERDICT.reply_digest, _VERDICT.reported_model)
+    taken = (_VERDICT.tokens_in, _VERDICT.tokens_out, _VERDICT.decided_at)
+    query = (
+        sa.select(*units, _VERDICT.digest, _VERDICT.run_key, _CALL.shown_digest, *said, *taken)
+        .join_from(table_of(VerdictRow), table_of(JudgeRunRow), run.key == _VERDICT.run_key)
+        .join(table_of(JudgeCallRow), _CALL.key == _VERDICT.call_key)
+        .where(run.judge_digest == judge_digest, run.rubric_digest == rubric_digest, run.key != run_key)
+        .order_by(_VERDICT.recorded_at, _VERDICT.digest)
+    )
+    found: dict[Unit, SameCall] = {}
+    for batch in batches(item_keys):
+        for row in session.connection().execute(query.where(_VERDICT.item_key.in_(batch))):
+            item, criterion, shown, repeat, digest, other, texts, value, reason, *rest = row
+            known = SameCall(digest, other, texts, value, UnknownReason(reason) if reason else None, *rest)
+            found.setdefault((item, criterion, shown, repeat), known)
+    return found
+
+
 def asked_again(*, session: Session, run_key: str, item_keys: Sequence[str]) -> frozenset[Unit]:
     """The units of these items that were asked once more because a reply could not be read."""
     columns = (_CALL.item_key, _CALL.criteria, _CALL.presentation, _CALL.repeat)

@@ -23,7 +23,7 @@ from judge.calls import ModelCallError, ModelClient
 from judge.grading import JudgeVerdict, Prepared, after_unread, conclude, conclude_failed
 from judge.runs.bench import BaselineBench, Bench, needs_items, seat
 from judge.runs.budget import Budget, Tariff, dollars
-from judge.runs.entries import answer_entry, call_entry, not_sent, unread_entry
+from judge.runs.entries import answer_entry, call_entry, not_sent, reused_entry, unread_entry
 from judge.runs.members import read_members
 from judge.runs.plan import RunPlan, Unit
 from judge.runs.recorder import PATIENCE_S, Recorder, bound_cache, require_space
@@ -160,13 +160,24 @@ class Engine:
                 if self._halted():
                     return
                 ready = bench.ready(unit) if isinstance(unit, Unit) else unit
-                if isinstance(unit, Unit) and isinstance(ready, Prepared):
+                if isinstance(unit, Unit) and isinstance(ready, Prepared) and _is_same(unit, ready):
+                    await self._reuse(unit)
+                    self._room.release()
+                elif isinstance(unit, Unit) and isinstance(ready, Prepared):
                     if not await self._start(unit, ready):
                         return
                 else:
                     if isinstance(ready, JudgeVerdict):
                         await self._keep(ready)
                     self._room.release()
+
+    async def _reuse(self, unit: Unit) -> None:
+        """Take over what the very same call has answered in another run."""
+        if unit.same is not None:
+            item = ItemRef(unit.item_key, unit.question.item.content_digest)
+            await self._recorder.keep(reused_entry(self._run_key, unit, unit.same, item=item))
+            self._done += 1
+            self._tell()
 
     def _read(self, keys: list[str]) -> list[Unit | JudgeVerdict]:
         require_space(self._store, in_flight=self._options.concurrency)
@@ -307,3 +318,8 @@ class Engine:
             f"the next call may cost up to {dollars(needed)}, and {dollars(spent)} of {dollars(cap)} are "
             "spent: raise the cap to go on"
         )
+
+
+def _is_same(unit: Unit, call: Prepared) -> bool:
+    """Whether another run has made this very call: same judge, unit and texts as rendered."""
+    return unit.same is not None and unit.same.shown_digest == call.shown

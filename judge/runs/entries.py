@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from calibration.store.calls import NO_ORDER, NOT_MADE, UNPARSED, CallEntry, FaultEntry, Presentation
+from calibration.store.calls import (
+    NO_ORDER,
+    NOT_MADE,
+    UNPARSED,
+    CallEntry,
+    FaultEntry,
+    Presentation,
+    SameCall,
+)
 from calibration.store.items import ItemRef
 from calibration.store.text import NAME_LIMIT
 from calibration.store.verdicts import VerdictEntry
@@ -82,6 +90,25 @@ def answer_entry(
         latency_ms=_fits(verdict.latency_ms, _LARGEST) if verdict.called else None,
         call_key=call_key,
         decided_at=at,
+        item=item,
+    )
+
+
+def reused_entry(run_key: str, unit: Unit, same: SameCall, *, item: ItemRef) -> VerdictEntry:
+    """The verdict of a call that another run has made: the same in everything, at cost 0."""
+    return VerdictEntry(
+        run_key=run_key,
+        item_id=unit.question.item.item_id,
+        criterion=unit.question.criterion.key,
+        answer=same.value,
+        reason=same.reason,
+        detail=same.detail,
+        order=unit.order.value if unit.order else None,
+        repeat=unit.repeat,
+        fields={"reused": same.verdict, "reused_run": same.run_key, "shown": same.shown_digest},
+        reported_model=same.reported_model,
+        cost_micros=0,
+        decided_at=same.decided_at,
         item=item,
     )
 

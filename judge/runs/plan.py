@@ -10,7 +10,7 @@ from typing import Any
 from sqlmodel import Session
 
 from calibration.labels import ReferenceLabel, ReferenceRule
-from calibration.store.calls import NO_ORDER
+from calibration.store.calls import NO_ORDER, SameCall
 from calibration.store.items import ErasedItem, Scope, item_keys, read_items
 from calibration.store.judges import RunOrigin, StoredRun, get_judge, list_runs
 from calibration.store.sets import get_set_by_digest
@@ -46,6 +46,8 @@ class Unit:
     """From 1; one more than the unit was asked before."""
     asked_again: bool = False
     """Whether a reply could not be read and the unit was asked once more: it is not asked so again."""
+    same: SameCall | None = None
+    """The verdict of another run on the very same call, where there is one."""
 
 
 @dataclass(frozen=True, slots=True)

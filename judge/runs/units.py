@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlmodel import Session
 
-from calibration.store.calls import asked_again, attempts_made, settled_units
+from calibration.store.calls import asked_again, attempts_made, same_calls, settled_units
 from calibration.store.inserting import batches
 from calibration.store.items import ErasedItem, read_items
 from judge.calls import CostSource
@@ -43,6 +43,17 @@ def open_units(
     made = attempts_made(session=session, run_key=run_key, item_keys=keys)
     reasks = isinstance(plan.judge, ModelJudge) and plan.judge.reask
     again = asked_again(session=session, run_key=run_key, item_keys=keys) if reasks else frozenset()
+    same = (
+        same_calls(
+            session=session,
+            run_key=run_key,
+            judge_digest=plan.judge.digest,
+            rubric_digest=plan.rubric.digest,
+            item_keys=keys,
+        )
+        if isinstance(plan.judge, ModelJudge)
+        else {}
+    )
     asks = tuple(plan.asks())
     wanted = [key for key in keys if any(_unit(key, ask) not in settled for ask in asks)]
     items = dict(read_items(session=session, keys=wanted))
@@ -52,6 +63,8 @@ def open_units(
             unit = _unit(key, ask)
             if unit not in settled:
                 found = _asked(plan, key, items[key], ask, made.get(unit, 0) + 1)
+                if isinstance(found, Unit) and unit in same:
+                    found = replace(found, same=same[unit])
                 yield replace(found, asked_again=True) if unit in again and isinstance(found, Unit) else found
 
 
