@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
-from calibration.labeling.records import Answer
+from calibration.labeling.records import IDLE_MINUTES, Answer
 from calibration.labeling.tasks import Held, to_source
 from calibration.labels import Blindness
 from calibration.store.assessments import LabelEntry, add_labels, label_digest
@@ -64,7 +64,7 @@ def store_answer(
         position=assigned.position,
         swapped=assigned.swapped,
         ui_version=given.ui_version,
-        idle=given.idle,
+        idle=given.idle or given.decided_at - given.shown_at > timedelta(minutes=IDLE_MINUTES),
         spans=given.spans,
     )
     add_context(session=session, entry=context, at=now)

@@ -12,6 +12,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlmodel import Session
 
+from calibration.store.adjudication_draws import AdjudicationDrawRow
 from calibration.store.assessments import ASSESSMENT_STATES, AssessmentRow
 from calibration.store.chain import Broken, Event, Head, events, verify_events
 from calibration.store.columns import Row, UtcDateTime, row_digest, table_of
@@ -58,7 +59,9 @@ _STATED: tuple[tuple[type[Row], Sequence[str]], ...] = (
     (GradeEventRow, GRADE_EVENT_STATES),
     (GradeUseRow, USE_STATES),
 )
-_WITH_CONTENT: tuple[type[Row], ...] = (JudgeRow, PolicyRow, ReportRow, CalibrationSetRow)
+_WITH_CONTENT: tuple[type[Row], ...] = (
+    *(JudgeRow, PolicyRow, ReportRow, CalibrationSetRow, AdjudicationDrawRow),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +233,7 @@ _RECORDED: dict[str, tuple[type[Row], str, str]] = {
     "policy.recorded": (PolicyRow, "digest", "digest"),
     "report.made": (ReportRow, "digest", "digest"),
     "set.drawn": (CalibrationSetRow, "digest", "digest"),
+    "adjudication.drawn": (AdjudicationDrawRow, "digest", "digest"),
     "set.frozen": (SetFreezeRow, "set_digest", "digest"),
     "look.taken": (LookRow, "input_digest", "inputs"),
     "evidence.sealed": (EvidenceSealRow, "digest", "digest"),

@@ -123,11 +123,14 @@ def export(
     dataset: Dataset,
     rubric: RubricFilter = None,
     criterion: Criterion = None,
+    pseudonyms: Annotated[
+        bool, typer.Option("--pseudonyms", help="Write rater-1, rater-2 ... instead of names.")
+    ] = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the labels of a dataset to a file: JSON Lines loses nothing, CSV is for spreadsheets."""
-    from calibration.interchange.native.export import LABEL_COLUMNS, export_labels
+    from calibration.interchange.native.export import LABEL_COLUMNS, export_labels, pseudonymous
     from calibration.store.items import Scope
     from judge.cli.exporting import require_dataset, rubric_digest, write_export
     from judge.cli.stores import opened
@@ -140,6 +143,8 @@ def export(
             rubric_digest=rubric_digest(session, rubric),
             criterion=criterion,
         )
+        if pseudonyms:
+            records = pseudonymous(session=session, dataset=dataset, records=records)
         write_export(file, "labels", dataset, records, LABEL_COLUMNS, force=force, as_json=as_json)
 
 

@@ -6,7 +6,7 @@ every line.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from sqlmodel import Session
 from calibration.interchange.native.judges import EXTERNAL
 from calibration.interchange.native.survey import ADJUDICATION, CONSTRUCTED, CONSTRUCTED_TAG, STAMP
 from calibration.store.assessments import AssessmentRow
-from calibration.store.columns import Row, table_of
+from calibration.store.columns import Row, row_key, table_of
 from calibration.store.inserting import batches
 from calibration.store.items import ItemRow, Scope
 from calibration.store.judges import JudgeRow, JudgeRunRow
@@ -68,6 +68,25 @@ def export_labels(
     live = live.order_by(*_ITEM_ORDER, table.c.rubric_digest, table.c.criterion)
     for row, text in _with_texts(session, live, "reason_digest"):
         yield stamps.stamped(_adjudication(row, stamps.refs), row, text)
+
+
+def pseudonymous(
+    *, session: Session, dataset: str, records: Iterable[dict[str, Any]]
+) -> Generator[dict[str, Any], None, None]:
+    """The records of labels with a name for each person that tells nothing: rater-1, rater-2 ...
+
+    The names are those of everybody who labelled or adjudicated in the dataset, in an order that depends on
+    the dataset and the people: two exports give one person one name. Notes are not searched for names.
+    """
+    people: set[str] = set()
+    for row, column in ((AssessmentRow, "rater"), (AdjudicationRow, "adjudicator")):
+        table = table_of(row)
+        query = sa.select(table.c[column]).join(_ITEM, table.c.item_key == _ITEM.c.key).distinct()
+        people |= set(session.connection().execute(query.where(_ITEM.c.dataset == dataset)).scalars())
+    shuffled = sorted(people, key=lambda person: row_key("pseudonym", dataset, person))
+    names = {person: f"rater-{place}" for place, person in enumerate(shuffled, start=1)}
+    for record in records:
+        yield {**record, "rater": names[record["rater"]]}
 
 
 def export_verdicts(

@@ -200,3 +200,22 @@ def test_labels_come_from_standard_input_too(sqlite_store: Any, tmp_path: Path) 
     )
     assert done.returncode == 0
     assert done.stdout.startswith(b"Imported labels of standard input into support under support-imported@1:")
+
+
+def test_names_can_be_left_out_of_an_export(sqlite_store: Any, tmp_path: Path) -> None:
+    """With pseudonyms no name of a rater is in the file, and one person has one name in every export."""
+    db = on(sqlite_store.where)
+    support(db, tmp_path)
+    more = jsonl(tmp_path, "more.jsonl", label(0, rater="bob"), label(1, "fail", rater="bob"))
+    assert (
+        db("labels", "import", more, "--dataset", "support", "--rubric", "support-imported@1").exit_code == 0
+    )
+    out = tmp_path / "out.jsonl"
+    args = ("labels", "export", str(out), "--dataset", "support", "--pseudonyms", "--force")
+    assert db(*args).exit_code == 0
+    first = out.read_text(encoding="utf-8")
+    lines = [json.loads(line) for line in first.splitlines()]
+    assert {line["rater"] for line in lines} == {"rater-1", "rater-2"}
+    assert "bob" not in first
+    assert db(*args).exit_code == 0
+    assert out.read_text(encoding="utf-8") == first
