@@ -82,6 +82,9 @@ def run(
     ingest_batch: Annotated[
         str | None, typer.Option(metavar="FILE", help="Take the answers of a batch service into the run.")
     ] = None,
+    replay: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Read the stored replies of a run again; call nothing.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and ask nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -90,7 +93,7 @@ def run(
     The plan comes first: units, calls, tokens, cost, and what is fixed, sampled and uncontrolled. Ctrl-C
     stops after the calls in flight. Nothing that was answered is asked again.
     """
-    from judge.runs.command import Wanted, carry_batch, carry_out
+    from judge.runs.command import Wanted, carry_batch, carry_out, carry_replay
 
     if (dataset is None) == (set_ref is None):
         raise typer.BadParameter("name the items with either --set NAME or --dataset NAME")
@@ -117,8 +120,10 @@ def run(
         gguf=gguf,
         direct=None if client is Client.AUTO else client is Client.DIRECT,
     )
-    if emit_batch is not None and ingest_batch is not None:
-        raise typer.BadParameter("give either --emit-batch or --ingest-batch")
+    if sum(each is not None for each in (emit_batch, ingest_batch, replay)) > 1:
+        raise typer.BadParameter("give one of --emit-batch, --ingest-batch and --replay")
+    if replay is not None:
+        raise typer.Exit(carry_replay(context, wanted, replay, as_json=as_json))
     if emit_batch is not None or ingest_batch is not None:
         file, emit = (emit_batch, True) if emit_batch is not None else (ingest_batch or "", False)
         raise typer.Exit(carry_batch(context, wanted, file, emit=emit, as_json=as_json))

@@ -165,6 +165,30 @@ def carry_batch(context: Any, wanted: Wanted, file: str, *, emit: bool, as_json:
     return _report(taken.summary, {"batch": lines}, wanted, as_json=as_json)
 
 
+LISTED = 20
+"""Replies that are told one by one where they read otherwise."""
+
+
+def carry_replay(context: Any, wanted: Wanted, run: str, *, as_json: bool) -> ExitCode:
+    """The exit code of reading stored replies again: 0 where all read as before, else 1."""
+    from judge.runs.replay import replay
+
+    with opened(context) as store:
+        with store.read() as session:
+            plan = _plan(session, wanted)
+        found = replay(store, plan, run, now=now())
+    if as_json:
+        print_json(found.to_json())
+    else:
+        where = "; nothing is stored" if found.run is None else f"; stored as run {found.run[:12]}"
+        lines = [f"Read {found.read:,} replies again, {found.without_reply:,} verdicts have none{where}."]
+        lines += [f"  {each.item_id}: {each.before} is now {each.after}" for each in found.changed[:LISTED]]
+        if len(found.changed) > LISTED:
+            lines.append(f"  and {len(found.changed) - LISTED:,} more")
+        print_lines(lines if found.changed else [*lines, "  all read as before"])
+    return ExitCode.REJECT if found.changed else ExitCode.ADMIT
+
+
 def api_key() -> SecretStr | None:
     """The key of an OpenAI-compatible server, where the environment holds one."""
     given = os.environ.get(API_KEY)
