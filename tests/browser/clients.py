@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,12 +48,14 @@ class Client:
     """One rater's connection."""
 
     def __init__(self, address: str, rater: str) -> None:
-        self._socket: ClientConnection = connect(
+        self._leave = ExitStack()
+        opening = connect(
             f"{address.replace('http', 'ws', 1)}/_stcore/stream",
             subprotocols=["streamlit"],  # type: ignore[list-item]
             additional_headers={"X-Forwarded-User": rater},
             max_size=None,
         )
+        self._socket: ClientConnection = self._leave.enter_context(opening)
         self._buttons: dict[str, str] = {}
         self._send([])
 
@@ -96,7 +99,7 @@ class Client:
 
     def close(self) -> None:
         """Leave."""
-        self._socket.close()
+        self._leave.close()
 
 
 def work(address: str, rater: str, *, presses: int, think: float, delay: float) -> Worked:
