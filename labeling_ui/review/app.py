@@ -18,15 +18,22 @@ _VIEWS = _FOLDER / "views"
 def main() -> None:
     """Run the page that is asked for; whatever is refused is said in one sentence."""
     st.set_page_config(page_title="voirdire: review", layout="wide")
-    page_style(_FOLDER / "style.css")
+    page_style(_FOLDER / "style.css", _FOLDER / "judges.css")
     try:
         known = here.person() is not None
-        page = (
-            st.Page(_VIEWS / "raters.py", title="Raters", default=True)
+        pages = (
+            [
+                st.Page(_VIEWS / "raters.py", title="Raters", default=True),
+                st.Page(_VIEWS / "judges.py", title="Judges"),
+                st.Page(_VIEWS / "disagreements.py", title="Disagreements"),
+                st.Page(_VIEWS / "rubrics.py", title="Rubrics"),
+                st.Page(_VIEWS / "decisions.py", title="Decisions"),
+                st.Page(_VIEWS / "audit.py", title="Audit trail"),
+            ]
             if known
-            else st.Page(_VIEWS / "sign_in.py", title="Sign in", default=True)
+            else [st.Page(_VIEWS / "sign_in.py", title="Sign in", default=True)]
         )
-        st.navigation([page], position="top").run()
+        st.navigation(pages, position="top").run()
     except RaterRefused as error:
         plain_page("Closed to you for now.", sentence(error))
     except JudgeCalibrationError as error:
