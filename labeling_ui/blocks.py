@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-MOST_PARSED: Final = 1_000_000
+MOST_PARSED: Final = 200_000
 """Characters beyond which a text is not looked at for steps."""
+MOST_CELLS: Final = 2_000
+"""Cells of a table; a larger one stands in fixed columns, as it was written."""
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _DELIMITERS = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
 _BAR = re.compile(r"(?<!\\)\|")
@@ -99,11 +101,17 @@ def _found(lines: list[_Line]) -> Iterator[Code | Table]:
             yield Code(lines[at].start, lines[last].end)
             at = last + 1
         elif rows := _table_rows(lines, at):
-            cells = tuple(_cells(lines[row]) for row in rows)
-            yield Table(lines[at].start, lines[max(rows[-1], at + 1)].end, cells)
-            at = max(rows[-1], at + 1) + 1
+            last = max(rows[-1], at + 1)
+            yield _table_or_code(lines, rows, lines[at].start, lines[last].end)
+            at = last + 1
         else:
             at += 1
+
+
+def _table_or_code(lines: list[_Line], rows: list[int], start: int, end: int) -> Table | Code:
+    if sum(lines[row].text.count("|") for row in rows) > MOST_CELLS:
+        return Code(start, end)
+    return Table(start, end, tuple(_cells(lines[row]) for row in rows))
 
 
 def _fence_end(lines: list[_Line], at: int, fence: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from markupsafe import Markup, escape
@@ -69,6 +70,7 @@ def _chips(run: str) -> Markup:
     return shown
 
 
+@lru_cache(maxsize=1024)
 def _chip(character: str, count: int) -> Markup:
     times = f" × {count:,}" if count > 1 else ""
     said = Markup('<span class="vd-uc" title="{}">{}{}</span>')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Final
 
 from markupsafe import Markup
@@ -10,9 +11,16 @@ from markupsafe import Markup
 from labeling_ui.blocks import Block, Code, Step, Table, blocks
 from labeling_ui.escaping import Range, merged, plain, untrusted, within
 from labeling_ui.pieces import notice
+from rubrics.characters import UNSEEN
 
 MOST_SHOWN: Final = 200_000
 """Characters of one text beyond which nothing more is shown, and the page says so."""
+MOST_UNSEEN: Final = 5_000
+"""Invisible characters of one text beyond which less of it is shown: each takes 80 characters of HTML."""
+MOST_SHOWN_OF_UNSEEN: Final = 20_000
+"""Characters that are then shown."""
+MOST_STEPS: Final = 300
+"""Steps of a trajectory that are shown one by one; the text as recorded holds all."""
 
 
 def prose(text: str, spans: Iterable[Range] = ()) -> Markup:
@@ -24,17 +32,23 @@ def laid_out(text: str, spans: Iterable[Range] = ()) -> Markup:
     """The text with its code in fixed columns and its tables as tables; nothing is rewritten."""
     if not text.strip():
         return _blank(text)
-    shown_text = text[:MOST_SHOWN]
+    shown_text = text[: _bound(text)]
     marked = merged(len(shown_text), spans)
     parts = [_block(shown_text, block, marked) for block in blocks(shown_text)]
-    if len(text) > MOST_SHOWN:
+    if len(text) > len(shown_text):
         parts.append(
             notice(
-                f"The text has {len(text):,} characters; only the first {MOST_SHOWN:,} are shown.",
+                f"The text has {len(text):,} characters; only the first {len(shown_text):,} are shown.",
                 "If the rest matters for your answer, choose cannot decide.",
             )
         )
     return Markup("").join(parts)
+
+
+def _bound(text: str) -> int:
+    """How many characters of the text a page can hold."""
+    unseen = sum(1 for _ in islice(UNSEEN.finditer(text), MOST_UNSEEN + 1))
+    return MOST_SHOWN if unseen <= MOST_UNSEEN else MOST_SHOWN_OF_UNSEEN
 
 
 def _blank(text: str) -> Markup:
@@ -74,7 +88,10 @@ def _table(text: str, table: Table, spans: Sequence[Range]) -> Markup:
 
 def trajectory(text: str, found: Sequence[Step], spans: Iterable[Range] = ()) -> Markup:
     """The steps of a trajectory, folded but for the last one, and the text as it was recorded under them."""
-    parts = [_step(number, step, opened=number == len(found)) for number, step in enumerate(found, start=1)]
+    shown = found[:MOST_STEPS]
+    parts = [_step(number, step, opened=number == len(found)) for number, step in enumerate(shown, start=1)]
+    if len(found) > len(shown):
+        parts.append(notice(f"{len(found) - len(shown):,} more steps stand in the text as recorded."))
     raw = Markup('<details class="vd-raw"{}><summary>As recorded: {} characters</summary>{}</details>')
     marked = list(spans)
     opened = Markup(" open") if marked else Markup("")

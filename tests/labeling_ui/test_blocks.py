@@ -113,6 +113,13 @@ def test_table_needs_a_line_under_its_head() -> None:
     assert [len(row) for row in table.rows] == [2, 2, 1]
 
 
+def test_table_of_thousands_of_cells_stands_as_it_was_written() -> None:
+    """A page of cells without end would take seconds to make; fixed columns hold the same text."""
+    text = "|a|b|\n|-|-|\n" + "|x|y|\n" * 3_000
+    assert isinstance(blocks(text)[0], Code)
+    covered(text)
+
+
 def test_bar_after_a_backslash_is_no_edge() -> None:
     """An escaped bar belongs to its cell."""
     text = "a|b\n-|-\nx\\|y|z"

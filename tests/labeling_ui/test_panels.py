@@ -186,3 +186,37 @@ def test_small_pieces_escape() -> None:
         assert isinstance(piece, Markup)
         assert not {"u"} & set(read(piece).tags)
         assert "<b>" in words(piece)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\u200b" * 300_000,
+        "\u200b\u200c" * 300_000,
+        "|" * 400_000,
+        '"' * 400_000,
+        "|a|b|\n|-|-|\n" + "|x|y|\n" * 60_000,
+        json.dumps([{"role": "a", "n": 1}] * 9_000),
+        json.dumps([{"role": "a", "content": '"' * 90_000}] * 2),
+    ],
+    ids=["alternating", "unseen", "bars", "quotes", "cells", "steps", "long steps"],
+)
+def test_no_text_makes_a_page_that_cannot_be_sent(text: str) -> None:
+    """However a text is made, its panel stays far below the 20 MB that one message may have."""
+    for source in EvidenceSource:
+        assert len(field_panel(field(text, source))) < 3_000_000
+
+
+def test_text_full_of_unseen_characters_is_cut_and_says_so() -> None:
+    """What a page cannot hold is left out with its count, not in silence."""
+    said = words(laid_out("a\u200b" * 30_000))
+    assert "The text has 60,000 characters; only the first 20,000 are shown." in said
+    assert "60,000" not in words(laid_out("a" * 60_000))
+
+
+def test_many_steps_are_counted() -> None:
+    """Beyond the first hundreds the steps stand in the text as recorded, and the page says how many."""
+    text = json.dumps([{"role": "a", "content": str(n)} for n in range(310)])
+    panel = field_panel(field(text))
+    assert panel.count('class="vd-step"') == 300
+    assert "10 more steps stand in the text as recorded." in words(panel)
