@@ -75,6 +75,52 @@ def add(
     print_lines([f"  ! {sentence}" for sentence in found])
 
 
+@app.command("cost")
+def cost(
+    context: typer.Context,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Key of a run, or its beginning.")],
+    prices: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A map of prices (YAML) to price the run again by.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a run took: uncached, cached and output tokens, its cost, and its cost by other prices."""
+    from calibration.store.judges import list_runs
+    from judge.cli.output import print_json, print_lines
+    from judge.cli.stores import opened
+    from judge.pricing import load_prices, model_of, spent
+    from judge.runs.budget import dollars
+    from rubrics.errors import RecordError
+
+    table = load_prices(prices) if prices else None
+    with opened(context) as store, store.read() as session:
+        named = [each for each in list_runs(session=session) if each.key.startswith(run)]
+        if len(named) != 1:
+            many = "several runs begin" if named else "no run begins"
+            raise RecordError(f"{many} with {run!r}; `voirdire judge show NAME` lists the runs of a judge")
+        found = spent(session=session, run=named[0])
+        model = model_of(session=session, run=named[0])
+    by = (
+        None
+        if table is None
+        else {"map": table.ref, "digest": table.digest, "micros": found.by(table.of(model))}
+    )
+    if as_json:
+        print_json({"run": named[0].key, "model": model, **found.to_json(), "by": by})
+        return
+    lines = [
+        f"Run {named[0].key[:12]} of {model}: {found.calls:,} calls with a verdict",
+        f"  tokens: {found.uncached_input:,} uncached, {found.cached_input:,} cached, "
+        f"{found.output:,} output",
+        f"  recorded: {dollars(found.known_micros)}, {found.unknown_cost:,} calls of unknown cost",
+    ]
+    if found.uncounted:
+        lines.append(f"  {found.uncounted:,} calls have no count of tokens and are in no sum")
+    if table is not None:
+        lines.append(f"  by {table.ref}: {dollars(found.by(table.of(model)))}")
+    print_lines(lines)
+
+
 @app.command("list")
 def list_(context: typer.Context, as_json: AsJson = False) -> None:
     """List the recorded judges."""

@@ -1,0 +1,143 @@
+"""What a run cost, its tokens apart, by the prices of then or by a versioned map of prices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, StrictInt
+from sqlmodel import Session
+
+from calibration.store.calls import tally_calls
+from calibration.store.inserting import batches
+from calibration.store.items import Scope
+from calibration.store.judges import StoredRun, get_judge
+from calibration.store.payloads import StoredText, read_payloads
+from calibration.store.verdicts import iter_verdicts
+from judge.calls import round_up
+from rubrics.digest import digest
+from rubrics.errors import DeclarationError
+from rubrics.loader import parse_declaration, read_declaration
+from rubrics.record import Frozen, Name
+
+Dollars = Annotated[float, Field(ge=0, le=100_000)]
+
+
+class ModelPrice(Frozen):
+    """US dollars for a million tokens of one model, and for each call."""
+
+    uncached_input: Dollars
+    output: Dollars
+    cached_input: Dollars | None = None
+    """None bills cached input as uncached."""
+    per_call: Dollars = 0.0
+
+
+class PriceMap(Frozen):
+    """Prices by model, as somebody recorded them at some time."""
+
+    name: Name
+    version: StrictInt = Field(ge=1)
+    models: Annotated[Mapping[str, ModelPrice], Field(min_length=1)]
+    """By the model as a judge's spec names it."""
+
+    @property
+    def ref(self) -> str:
+        """name@version, as people write it."""
+        return f"{self.name}@{self.version}"
+
+    @property
+    def digest(self) -> str:
+        """Identity of the map: an amount is of one map and no other."""
+        return digest({"schema": "price-map/1", **self.model_dump(mode="json")})
+
+    def of(self, model: str) -> ModelPrice:
+        """The price of a model; raises DeclarationError where the map has none."""
+        found = self.models.get(model)
+        if found is None:
+            raise DeclarationError(
+                f"the map {self.ref} has no price for {model!r}; it has: {', '.join(sorted(self.models))}"
+            )
+        return found
+
+
+def load_prices(path: str | Path) -> PriceMap:
+    """The map that a YAML file declares; raises DeclarationError or TableError where it is none."""
+    return parse_declaration(read_declaration(path), PriceMap, source=str(path))
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """The tokens and the cost of a run's verdicts."""
+
+    calls: int
+    """Verdicts that came from a call of this run."""
+    uncached_input: int
+    cached_input: int
+    output: int
+    uncounted: int
+    """Calls whose tokens the provider did not count; they are in no sum."""
+    known_micros: int
+    """As recorded, failed calls included."""
+    unknown_cost: int
+
+    def by(self, price: ModelPrice) -> int:
+        """Millionths of a dollar of the counted calls at this price, rounded up once."""
+        cached = price.uncached_input if price.cached_input is None else price.cached_input
+        micros = self.uncached_input * price.uncached_input + self.cached_input * cached
+        return round_up(micros + self.output * price.output + self.calls * price.per_call * 1_000_000)
+
+    def to_json(self) -> dict[str, Any]:
+        """As scripts read it."""
+        return {
+            "calls": self.calls,
+            "tokens": {
+                "uncached_input": self.uncached_input,
+                "cached_input": self.cached_input,
+                "output": self.output,
+            },
+            "calls_without_token_count": self.uncounted,
+            "recorded_micros": self.known_micros,
+            "calls_of_unknown_cost": self.unknown_cost,
+        }
+
+
+def spent(*, session: Session, run: StoredRun) -> Spent:
+    """What the run's verdicts took; a reply that was asked for again is counted with the call after it."""
+    scope = Scope(set_digest=run.set_digest) if run.set_digest else Scope(dataset=run.dataset)
+    sums, calls, uncounted = [0, 0, 0], 0, 0
+    for tokens in _tokens(session, run, scope):
+        calls += 1
+        if tokens is None:
+            uncounted += 1
+            continue
+        for place, name in enumerate(("uncached_input", "cached_input", "output")):
+            sums[place] += int(tokens.get(name, 0))
+    tally = tally_calls(session=session, run_key=run.key)
+    return Spent(calls, *sums, uncounted, tally.known_micros, tally.unknown_cost)
+
+
+def _tokens(session: Session, run: StoredRun, scope: Scope) -> Iterator[Mapping[str, Any] | None]:
+    """The counts of each call, None where the provider gave none."""
+    verdicts = iter_verdicts(session=session, scope=scope, run_key=run.key)
+    for batch in batches([each.reply_digest for each in verdicts if each.reply_digest], 500):
+        replies = read_payloads(session=session, digests=batch)
+        for reply in (replies[each] for each in batch):  # equal replies are one text
+            content = reply.content if isinstance(reply, StoredText) else {}
+            kept = content.get("fields") or {} if isinstance(content, Mapping) else {}
+            if "cost_source" not in kept:
+                continue  # settled without a call, or taken over from another run
+            counted = kept.get("tokens") or {}
+            yield counted if "output" in counted else None
+            yield from (each.get("tokens") or None for each in kept.get("unread", ()))
+
+
+def model_of(*, session: Session, run: StoredRun) -> str:
+    """The model of the run's judge; raises DeclarationError for a judge without one."""
+    judge = get_judge(session=session, judge=run.judge_digest)
+    model = judge.content.get("model")
+    if not isinstance(model, str):
+        raise DeclarationError(f"judge {judge.name!r} is no model, so that nothing was paid for its verdicts")
+    return model

@@ -1,0 +1,65 @@
+"""What a run took: tokens apart, by recorded and by other prices, checked by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from calibration.store.database import Store
+from calibration.store.judges import get_run
+from judge.calls import ModelReply, ModelRequest, Tokens
+from judge.pricing import load_prices, model_of, spent
+from rubrics.errors import DeclarationError, TableError
+from rubrics.order import OrderPolicy
+from tests.judge.cases import item, judge
+from tests.judge.cli.records import address, on, told
+from tests.judge.run_world import answer, carried_out, lay_down, number_in, numbered, planned
+
+ONE = judge(name="one", order=OrderPolicy.AS_DECLARED)
+MAP = """
+name: list
+version: 3
+models:
+  openai/test-1: {uncached_input: 2.0, cached_input: 0.5, output: 8.0, per_call: 0.001}
+"""
+
+
+def counted(request: ModelRequest) -> ModelReply:
+    """100 uncached, 60 cached, 7 output; item 2 is not counted."""
+    tokens = Tokens() if number_in(request) == 2 else Tokens(100, 60, 7)
+    return replace(answer("pass", micros=10), tokens=tokens)
+
+
+def test_tokens_are_kept_apart_and_priced_again(store: Store, tmp_path: Path) -> None:
+    """Three counted calls of four: 300, 180 and 21 tokens; the blank item made no call."""
+    lay_down(store, [*numbered(4), item(" ", item_id="blank")], ONE)
+    quiet = carried_out(store, planned(store, ONE), counted)
+    with store.read() as session:
+        run = get_run(session=session, key=quiet.run)
+        found, model = spent(session=session, run=run), model_of(session=session, run=run)
+    assert (found.calls, found.uncounted) == (4, 1)
+    assert (found.uncached_input, found.cached_input, found.output) == (300, 180, 21)
+    assert (found.known_micros, found.unknown_cost, model) == (40, 0, "openai/test-1")
+    file = tmp_path / "prices.yaml"
+    file.write_text(MAP, encoding="utf-8")
+    table = load_prices(file)
+    # 300 at 2 + 180 at 0.5 + 21 at 8 = 858 millionths, and four calls at a thousandth of a dollar
+    assert found.by(table.of(model)) == 858 + 4000
+    shown = told(on(address(store))("judge", "cost", quiet.run[:10], "--prices", str(file), "--json"))
+    assert shown["by"] == {"map": "list@3", "digest": table.digest, "micros": 4858}
+    words = on(address(store))("judge", "cost", quiet.run[:10], "--prices", str(file)).stdout
+    assert "300 uncached, 180 cached, 21 output" in words
+    assert "by list@3: $0.0049" in words
+
+
+def test_a_map_is_refused_with_its_line_and_a_model_without_a_price_by_name(tmp_path: Path) -> None:
+    """A negative price, no model, and a model that the map does not have."""
+    file = tmp_path / "prices.yaml"
+    file.write_text(MAP.replace("8.0", "-8"), encoding="utf-8")
+    with pytest.raises(TableError):
+        load_prices(file)
+    file.write_text(MAP, encoding="utf-8")
+    with pytest.raises(DeclarationError, match=r"list@3 has no price for 'x'; it has: openai/test-1"):
+        load_prices(file).of("x")
