@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,14 +21,24 @@ from tests.labeling_ui.rating.seat import Room, Seat, everything
 from tests.labeling_ui.review.looking import Looking
 from tests.labeling_ui.test_panels import SAFE_ATTRIBUTES, SAFE_TAGS
 
+REVIEW_VIEWS = sorted(
+    {file.stem for file in (Path(review.__file__).parent / "views").glob("*.py")}
+    - {"__init__", "sign_in", "raters"}
+)
 BASE = "http://127.0.0.1:9"
-DRAWS = {
+DRAWS = {  # beside HTML: widgets whose words are ours, or drawn as they are
     "html",
     "button",
     "text_area",
     "text_input",
     "bidi_component",
     "form_submit_button",
+    "selectbox",
+    "toggle",
+    "checkbox",
+    "number_input",
+    "download_button",
+    "arrow_data_frame",
 }
 FORMATS = re.compile(r"(?<!\\)[\[\]*_`<>$!]|(?<!\\):[a-z]")
 """A sign that Markdown, HTML, a formula or one of Streamlit's directives would begin with."""
@@ -101,7 +112,10 @@ def views(room: Room, world: HostileWorld) -> Iterator[tuple[str, Seat | Looking
     why = " | ".join(hostile(BASE).values())[:4000]
     rating.flag_broken(store=room.store, rater=world.rating, task=broken, why=why, now=room.clock())
     yield "door of the review", Looking(world.db)
-    yield "raters", Looking(world.db, "lead")
+    lead = Looking(world.db, "lead")
+    yield "raters", lead
+    for view in REVIEW_VIEWS:
+        yield view, lead.go(view)
     yield "closed to a rater", Looking(world.db, world.rating)
 
 
@@ -111,7 +125,7 @@ def test_no_element_carries_a_text_as_markdown(room: Room, world: HostileWorld) 
     for name, seat in views(room, world):
         check(seat)
         seen.append(name)
-    assert len(seen) == 13
+    assert len(seen) == 13 + len(REVIEW_VIEWS)
 
 
 def test_a_text_in_a_formatting_slot_is_noticed() -> None:

@@ -51,6 +51,13 @@ class Looking:
         assert not self.app.exception, self.app.exception
         return self
 
+    def go(self, view: str) -> Looking:
+        """Another page of the app."""
+        with self._environment():
+            self.app.switch_page(f"views/{view}.py").run()
+        assert not self.app.exception, self.app.exception
+        return self
+
     def choose(self, session: str) -> Looking:
         """Pick a session."""
         (box,) = self.app.selectbox
