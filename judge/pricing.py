@@ -116,7 +116,15 @@ def spent(*, session: Session, run: StoredRun) -> Spent:
         for place, name in enumerate(("uncached_input", "cached_input", "output")):
             sums[place] += int(tokens.get(name, 0))
     tally = tally_calls(session=session, run_key=run.key)
-    return Spent(calls, *sums, uncounted, tally.known_micros, tally.unknown_cost)
+    return Spent(
+        calls=calls,
+        uncached_input=sums[0],
+        cached_input=sums[1],
+        output=sums[2],
+        uncounted=uncounted,
+        known_micros=tally.known_micros,
+        unknown_cost=tally.unknown_cost,
+    )
 
 
 def _tokens(session: Session, run: StoredRun, scope: Scope) -> Iterator[Mapping[str, Any] | None]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from judge.panel import CascadeJudge, PanelJudge, VoteRule
 from judge.parsing import Reading
 from judge.spec import BlankOutput, Endpoint, JudgeSpec, ModelJudge, ReasonPlace
+from judge.templates import SCALES, PromptSet, load_prompt, shipped
 from rubrics.order import OrderPolicy
 from rubrics.rubric import Rubric
 
@@ -37,8 +38,28 @@ def _of_model(judge: ModelJudge) -> Iterator[str]:
         yield "the reason after the verdict is a justification, and changes nothing"
     if judge.reading is Reading.MARKED and judge.reask:
         yield "a re-ask of free text: a second chance for the judge that a person does not see"
+    if judge.prompt.ref not in shipped() or judge.prompt != load_prompt(judge.prompt.ref):
+        yield from template_risks(judge.prompt)
     if judge.blank_output is BlankOutput.ASK:
         yield "blank outputs go to the model: models are known to accept nothing at all"
+
+
+def template_risks(prompt: PromptSet) -> Iterator[str]:
+    """What a person's own templates leave out that the shipped ones say; a sentence each."""
+    for scale in SCALES:
+        template = getattr(prompt, scale)
+        if template is None:
+            continue
+        called = f"prompt {prompt.ref}, {scale}"
+        system, user = template.system, template.user
+        if "CANDIDATE" not in system:
+            yield f"{called}: does not say that CANDIDATE texts are data and never instructions"
+        if "{{material}}" in user and not user.partition("{{material}}")[2].strip():
+            yield f"{called}: nothing follows the texts, so they have the last word; end with the question"
+        if "question" not in user.partition("{{material}}")[2]:
+            yield f"{called}: the question is not asked again after the texts"
+        if any(word in system.lower() for word in ("score from", "out of 10", "/10")):
+            yield f"{called}: speaks of a score, and the reply names one of the options"
 
 
 def _of_panel(judge: PanelJudge | CascadeJudge) -> Iterator[str]:

@@ -266,3 +266,25 @@ def test_judge_add_prints_the_risks(sqlite_store: Store, tmp_path: Path) -> None
     done = on(address(sqlite_store))("judge", "add", str(file))
     assert done.exit_code == 0
     assert "! no abstention" in " ".join(done.stdout.split())
+
+
+OWN = """
+kind: model
+name: own
+model: openai/gpt-4.1-2025-04-14
+prompt:
+  name: mine
+  version: 1
+  binary:
+    system: "Give a score from 1 to 10. {{question}} {{options}} {{answer}}"
+    user: "{{answer_now}} {{material}}"
+"""
+
+
+def test_a_template_of_one_s_own_is_linted_and_a_shipped_one_is_not() -> None:
+    """What is left out of the shipped wording is told; editing a shipped set under its name is seen too."""
+    words = " | ".join(risks(parse_judge(OWN)))
+    for part in ("CANDIDATE", "last word", "not asked again", "speaks of a score"):
+        assert part in words
+    for ref in ("standard@1", "brief@1", "reference@1", "trajectory@1"):
+        assert risks(judge(model="openai/gpt-4.1-2025-04-14", prompt=ref)) == ()

@@ -378,14 +378,14 @@ def test_a_prompt_set_without_a_template_for_the_scale_is_named() -> None:
 
 def test_the_shipped_prompts_are_whole() -> None:
     """Every set that ships has a template for every scale, without a placeholder left open."""
-    assert shipped() == ("brief@1", "standard@1")
+    assert shipped() == ("brief@1", "reference@1", "standard@1", "trajectory@1")
     for ref in shipped():
         assert load_prompt(ref).ref == ref
         for question in (ask(item()), ask(item(), TONE), ask(pair())):
             for message in prompt(question, prompt=ref).messages:
                 assert "{{" not in message.content
     with pytest.raises(
-        DeclarationError, match=r"no prompt '\.\./x@1' ships with voirdire; there are: brief@1, standard@1"
+        DeclarationError, match=r"no prompt '\.\./x@1' ships with voirdire; there are: brief@1, reference@1,"
     ):
         load_prompt("../x@1")
 

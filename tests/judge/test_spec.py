@@ -224,7 +224,7 @@ MODEL = "kind: model\nname: a\nmodel: openai/x\n"
         (f"{MODEL}parameters:\n  temperature: 3\n", 5, "less than or equal to 2"),
         (f"{MODEL}parameters:\n  temperature: true\n", 5, "temperature"),
         (f"{MODEL}labels: digits\n", 4, "allowed: 'words' or 'letters'"),
-        (f"{MODEL}prompt: standard@99\n", 4, "there are: brief@1, standard@1"),
+        (f"{MODEL}prompt: standard@99\n", 4, "there are: brief@1, reference@1, standard@1, trajectory@1"),
         (f"{MODEL}endpoint: compatible\n", 4, "'compatible' needs 'api_base'"),
         (f"{MODEL}endpoint: embedded\n", 4, "'embedded' needs 'weights'"),
         (f"{MODEL}endpoint: embedded\nweights: abc\n", 5, "'abc' is no SHA-256"),
