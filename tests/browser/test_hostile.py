@@ -182,12 +182,18 @@ def test_hostile_texts_do_nothing_under_the_policy(
 def test_review_of_hostile_notes_and_names_does_nothing(
     browser: Browser, world: HostileWorld, heard: Elsewhere
 ) -> None:
-    """The lead's page shows names and notes of raters as text; nothing in them runs or asks anybody."""
+    """The lead's pages show names, notes and rubrics as text; nothing in them runs or asks anybody."""
     with serving("review", db=world.db, name="lead") as app:
         tab = Tab(browser, app, bypass_csp=True)
         tab.open()
         tab.page.wait_for_selector(".vd-said")
         assert world.rating in look(tab)
+        links = tab.page.locator("[data-testid=stTopNavLink]")
+        for place in range(1, links.count()):
+            links.nth(place).click()
+            tab.page.wait_for_timeout(TOO_EARLY)
+            look(tab)
+        assert links.count() > 1
         tab.close()
     assert (tab.strangers, tab.complaints, heard.requests) == ([], [], [])
 
