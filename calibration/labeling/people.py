@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from enum import StrEnum
 
 from calibration.labeling.records import Person
+from calibration.labeling.roles import Role
 from calibration.labeling.tasks import STREAM, refusals_audited
 from calibration.store.chain import append_event
 from calibration.store.database import Store
@@ -14,17 +14,9 @@ from calibration.store.sessions import get_session, seats_of
 from rubrics.errors import DifferentRecord, RaterRefused, RecordError
 from rubrics.record import shown
 
+__all__ = ["LOCAL", "Role", "grant", "known_people", "require", "roles", "sign_in"]
+
 LOCAL = "local"
-
-
-class Role(StrEnum):
-    """What a person may be."""
-
-    RATER = "rater"
-    ADJUDICATOR = "adjudicator"
-    REVIEWER = "reviewer"
-    ADMIN = "admin"
-    GRADER = "grader"
 
 
 def known_people(*, store: Store) -> tuple[Person, ...]:

@@ -9,6 +9,7 @@
   let at = Math.max(0, tasks.findIndex((_, place) => !said[place]));
   let half = null;
   let shownAt = new Date();
+  let draft = "";
 
   function restore() {
     try { return JSON.parse(localStorage.getItem(shelf)) || {}; } catch { return {}; }
@@ -44,7 +45,8 @@
     note.id = "note";
     note.setAttribute("aria-label", "Note, optional");
     note.placeholder = "Note, optional: which words decided it? (N to write, Esc to leave)";
-    note.value = said[at] ? said[at].note : "";
+    note.value = draft;
+    note.addEventListener("input", () => { draft = note.value; });
     box.append(list, note);
     return box;
   }
@@ -72,7 +74,7 @@
     said[at] = {
       assignment: tasks[at].item.assignment, lease_no: tasks[at].item.lease_no,
       criterion: tasks[at].criterion.key, value, reason, failure_mode: failureMode,
-      note: document.getElementById("note").value,
+      note: draft,
       shown_at: shownAt.toISOString(), decided_at: now.toISOString(),
     };
     keep();
@@ -83,13 +85,17 @@
     at = Math.min(Math.max(place, 0), tasks.length);
     half = null;
     shownAt = new Date();
+    draft = said[at] ? said[at].note : "";
     draw();
   }
   function undo() {
     if (at === 0) return;
+    const note = said[at - 1] ? said[at - 1].note : "";
     delete said[at - 1];
     keep();
     go(at - 1);
+    draft = note;
+    draw();
   }
   function lines() {
     const header = { schema: data.schema, session: data.session, rater: data.rater, rubric: data.rubric.digest };
@@ -153,5 +159,5 @@
     else if ((event.key === "n" || event.key === "N") && note) { event.preventDefault(); note.focus(); }
     else if (moves[event.key]) moves[event.key]();
   });
-  draw();
+  go(at);
 })();

@@ -17,6 +17,7 @@ from sqlmodel import Session
 from calibration.store.chain import append_event
 from calibration.store.columns import Row, in_utc, table_of, text_column, time_column
 from calibration.store.inserting import insert_one
+from calibration.store.sessions import LabelingSessionRow
 from calibration.store.text import content_digest, name, read_json, stored_json
 from rubrics.digest import digest
 
@@ -26,7 +27,7 @@ class AdjudicationDrawRow(Row, table=True):
 
     __tablename__ = "adjudication_draw"
     digest: str = text_column(primary_key=True)
-    session_key: str = text_column(foreign_key="labeling_session.key")
+    session_key: str = text_column(foreign_key=f"{LabelingSessionRow.__tablename__}.key")
     set_digest: str = text_column(foreign_key="calibration_set.digest")
     judge_digest: str = text_column(foreign_key="judge.digest")
     rubric_digest: str = text_column()

@@ -40,6 +40,7 @@ COMMANDS: Final[dict[str, Entry]] = {
     "simulate": Entry("judge.cli.simulate", "Simulate the gate, or voirdire itself on planted judges."),
     "set": Entry("judge.cli.sets", "Draw, freeze and show calibration sets."),
     "session": Entry("judge.cli.session", "Open, watch, reassign and close labeling sessions."),
+    "people": Entry("judge.cli.people", "Grant roles, and list who signed in."),
     "judge": Entry("judge.cli.judge", "Declare, list, show and run judges."),
     "verdicts": Entry("judge.cli.verdicts", "Import, export and list verdicts."),
     "calibrate": Entry("judge.cli.calibrate", "Report on judges from recorded labels and verdicts."),
