@@ -136,7 +136,7 @@ def _odd_times(session: Session) -> Iterator[Finding]:
     """
     if session.connection().dialect.name != "sqlite":
         return
-    for table in Row.metadata.sorted_tables:
+    for _, table in sorted(Row.metadata.tables.items()):
         for column in table.columns:
             if isinstance(column.type, UtcDateTime):
                 asked = sa.text(f"SELECT rowid FROM {table.name} WHERE {column.name} NOT GLOB :form LIMIT 1")

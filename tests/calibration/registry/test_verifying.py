@@ -121,6 +121,7 @@ def test_single_byte_changes_are_found(sqlite_store: Store, table: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("table", TABLES)
 def test_a_hundred_single_byte_changes_are_found(store: Store, table: str) -> None:
     """The full count, on both databases."""
