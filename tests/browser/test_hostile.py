@@ -16,6 +16,7 @@ from rubrics.characters import UNSEEN
 from rubrics.item import Item
 from rubrics.rubric import Rubric
 from tests.browser.hostile_world import HostileWorld, hostile_world, items, rubric
+from tests.browser.legible import hard_to_read
 from tests.browser.serving import Elsewhere, Served, Tab, listening, serving
 from tests.calibration.labeling.world import SESSION, later
 from tests.labeling_ui.html_text import read
@@ -60,7 +61,7 @@ def sign_in(tab: Tab, name: str) -> None:
 
 
 def look(tab: Tab) -> str:
-    """The words on the page, after a check that nothing ran and nothing on it is unseen."""
+    """The words on the page, after a check that nothing ran, is unseen or is hard to read."""
     tab.settled()
     assert not tab.ran()
     shown = [
@@ -68,6 +69,7 @@ def look(tab: Tab) -> str:
     ]
     words = "".join(shown)
     assert UNSEEN.findall(words) == []
+    assert hard_to_read(tab.page) == []
     return words
 
 
@@ -144,12 +146,13 @@ def hears(tab: Tab, heard: Elsewhere) -> None:
 
 def walk(browser: Browser, served: Served, world: HostileWorld, *, cases: int, bypass_csp: bool) -> Tab:
     """The adjudicator's tab, after every page of the rating app as a rater and as an adjudicator."""
-    tab = Tab(browser, served, bypass_csp=bypass_csp)
+    scheme = "light" if bypass_csp else "dark"
+    tab = Tab(browser, served, scheme=scheme, bypass_csp=bypass_csp)
     sign_in(tab, world.rating)
     seen = label_all(tab, world.items)
     look_back(tab)
     tab.close()
-    other = Tab(browser, served, bypass_csp=bypass_csp)
+    other = Tab(browser, served, scheme=scheme, bypass_csp=bypass_csp)
     sign_in(other, world.adjudicating)
     adjudicate(other, cases)
     assert (tab.strangers, other.strangers) == ([], [])
@@ -184,7 +187,7 @@ def test_review_of_hostile_notes_and_names_does_nothing(
 ) -> None:
     """The lead's pages show names, notes and rubrics as text; nothing in them runs or asks anybody."""
     with serving("review", db=world.db, name="lead") as app:
-        tab = Tab(browser, app, bypass_csp=True)
+        tab = Tab(browser, app, scheme="dark", bypass_csp=True)
         tab.open()
         tab.page.wait_for_selector(".vd-said")
         assert world.rating in look(tab)
@@ -194,6 +197,7 @@ def test_review_of_hostile_notes_and_names_does_nothing(
             tab.page.wait_for_timeout(TOO_EARLY)
             look(tab)
         assert links.count() > 1
+        assert hard_to_read(tab.page, least=22)  # idle, if no word were looked at
         tab.close()
     assert (tab.strangers, tab.complaints, heard.requests) == ([], [], [])
 
