@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
+from sqlmodel import Session
 
 from calibration.evidence import AdmissionDecision, AdmissionOutcome
 from calibration.labeling.records import Person
@@ -20,7 +21,7 @@ from labeling_ui.components import notice, show
 from labeling_ui.review import here
 from labeling_ui.review.access import recording, require_rated
 from labeling_ui.review.evidence import Answered, Examined, labelled_by, scope_of, stale
-from labeling_ui.review.overrides import Proposal, open_proposal, propose, withdraw
+from labeling_ui.review.overrides import Proposal, close, open_proposal, propose, withdraw
 from labeling_ui.review.pages import heading
 from rubrics.digest import short
 from rubrics.errors import DifferentRecord, JudgeCalibrationError, RecordError
@@ -35,6 +36,7 @@ _MEANS: Final = {
 }
 _SAYS: Final = {outcome: choice for choice, outcome in _MEANS.items()}
 _REFUSED: Final = "review_sign_refused"
+_STALE: Final = "review_stale"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +67,16 @@ def established(who: Person) -> str:
 
 def draw(desk: Desk) -> None:
     """The control: a choice, a reason, and a button that waits for both."""
-    show(heading("Decide", under=f"Under {desk.policy.label}, role {desk.policy.role.replace('_', ' ')}."))
+    show(
+        heading(
+            f"Decide on {desk.examined.judge}",
+            under=f"Under {desk.policy.label}, role {desk.policy.role.replace('_', ' ')}.",
+        )
+    )
     if refused := st.session_state.pop(_REFUSED, ""):
         show(notice(refused))
     with here.store().read() as session:
-        old = stale(session=session, answered=desk.answered, examined=desk.examined)
+        old = _stale_when_first_seen(session, desk)
         waiting = open_proposal(
             session=session,
             judge_digest=desk.examined.stored.judge_digest,
@@ -96,6 +103,18 @@ def draw(desk: Desk) -> None:
         _second(desk, waiting)
     else:
         _first(desk)
+
+
+def _stale_when_first_seen(session: Session, desk: Desk) -> str:
+    """Why the report is out of date, asked once for each report: a large set takes a while.
+
+    Signing asks again, so that what is remembered here only spares a reader the work.
+    """
+    known: dict[str, str] = st.session_state.setdefault(_STALE, {})
+    digest = desk.examined.stored.digest
+    if digest not in known:
+        known[digest] = stale(session=session, answered=desk.answered, examined=desk.examined)
+    return known[digest]
 
 
 def _first(desk: Desk) -> None:
@@ -145,6 +164,7 @@ def _reason(desk: Desk) -> str:
         key=f"reason_{desk.token}",
         max_chars=4_000,
         height=100,
+        width=760,
     )
     return str(said or "")
 
@@ -178,7 +198,7 @@ def _second(desk: Desk, waiting: Proposal) -> None:
             "Take the proposal back",
             key=f"withdraw_{desk.token}",
             on_click=_guarded,
-            args=(_withdraw, desk, waiting),
+            args=(_withdraw, desk, waiting, "taken back by who proposed it"),
         )
         return
     reason = _reason(desk)
@@ -199,7 +219,7 @@ def _second(desk: Desk, waiting: Proposal) -> None:
             key=f"refuse_{desk.token}",
             disabled=not ready,
             on_click=_guarded,
-            args=(_withdraw, desk, waiting),
+            args=(_withdraw, desk, waiting, reason),
         )
 
 
@@ -212,15 +232,15 @@ def _guarded(act: object, *given: object) -> None:
         st.session_state[_REFUSED] = f"{said[:1].upper()}{said[1:]}."
 
 
-def _signature(desk: Desk, session: object, reason: str) -> Signature:
+def _signature(desk: Desk, session: Session, reason: str) -> Signature:
     """The reviewer's signature; that they labelled in the set stands in it."""
     who = desk.who
-    labelled = labelled_by(session=session, question=desk.answered.question, person=who.handle)  # type: ignore[arg-type]
+    labelled = labelled_by(session=session, question=desk.answered.question, person=who.handle)
     also = f" ({who.handle} labelled {labelled:,} items of this set.)" if labelled else ""
     return Signature(who.handle, reason.strip() + also, established(who))
 
 
-def _ready(desk: Desk, session: object, population: str, reason: str) -> DecisionScope:
+def _ready(desk: Desk, session: Session, population: str, reason: str) -> DecisionScope:
     """The scope, after every check anew: who signs, on what, and what stands.
 
     Raises:
@@ -232,10 +252,10 @@ def _ready(desk: Desk, session: object, population: str, reason: str) -> Decisio
     require_rated(desk.who, desk.answered.question.set_digest)
     if len(reason.strip()) < LEAST_REASON:
         raise RecordError(f"a reason has at least {LEAST_REASON} characters: say what was read")
-    if old := stale(session=session, answered=desk.answered, examined=desk.examined):  # type: ignore[arg-type]
+    if old := stale(session=session, answered=desk.answered, examined=desk.examined):
         raise RecordError(old)
     scope = scope_of(desk.answered, desk.examined, population=population.strip() or ANY_POPULATION)
-    found = current_decision(session=session, scope=scope)  # type: ignore[arg-type]
+    found = current_decision(session=session, scope=scope)
     if scope.population == ANY_POPULATION:
         seen = desk.standing.hash if desk.standing else None
         if (found.hash if found else None) != seen:
@@ -277,7 +297,7 @@ def _sign_second(desk: Desk, waiting: Proposal, reason: str) -> None:
     at = here.clock()
     with recording() as session:
         scope = _ready(desk, session, waiting.population, reason)
-        sign(
+        stored = sign(
             session=session,
             scope=scope,
             report=desk.examined.examination.report,
@@ -287,10 +307,11 @@ def _sign_second(desk: Desk, waiting: Proposal, reason: str) -> None:
             at=at,
             override=waiting.seconded(_signature(desk, session, reason)),
         )
-        withdraw(session=session, proposal=waiting, actor=desk.who.handle, at=at)
+        close(session=session, proposal=waiting, decision=stored.hash, actor=desk.who.handle, at=at)
 
 
-def _withdraw(desk: Desk, waiting: Proposal) -> None:
+def _withdraw(desk: Desk, waiting: Proposal, reason: str) -> None:
     here.reviewer()
+    require_rated(desk.who, desk.answered.question.set_digest)
     with recording() as session:
-        withdraw(session=session, proposal=waiting, actor=desk.who.handle, at=here.clock())
+        withdraw(session=session, proposal=waiting, actor=desk.who.handle, reason=reason, at=here.clock())

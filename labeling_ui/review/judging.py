@@ -14,6 +14,7 @@ from calibration.rendering import page as shown_page
 from calibration.rendering.next_step import next_step
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.sentences import decision_sentence, headline
+from calibration.rendering.text import sentence
 from calibration.store.decisions import StoredDecision
 from labeling_ui.components import Markup, notice, plain, show, untrusted
 from labeling_ui.review import deciding, here
@@ -37,7 +38,7 @@ def first_screen(readings: Readings, found: Answered, unmeasured: Sequence[str])
         figures(headline(readings.comparison)),
         untrusted(shown_page.rule_sentence(readings)),
     )
-    warned = Markup("").join(notice(text) for text in shown_page.report_warnings(readings))
+    warned = Markup("").join(notice(sentence(text)) for text in shown_page.report_warnings(readings))
     pictures = Markup("").join(
         heading("How often does each judge accept a failing answer?")
         + picture(each, rate_title=readings.rate_title, beside_title=readings.beside_title)
@@ -62,6 +63,7 @@ def one_judge(found: Answered, readings: Readings, who: Person) -> None:
     if found.policy is None:
         show(heading("Decide", under="These reports were made without a policy: nothing can be signed."))
         return
+    show(Markup('<h2 class="vd-one">One judge: what stands, and the decision</h2>'))
     examined = _chosen(found)
     among, alone = examined.examination.decision, examined.alone
     if among is None or alone is None:

@@ -17,7 +17,7 @@ from calibration.store.chain import append_event, events
 from calibration.store.decisions import DecisionScope
 
 STREAM = "overrides"
-PROPOSED, WITHDRAWN = "override.proposed", "override.withdrawn"
+PROPOSED, WITHDRAWN, SIGNED = "override.proposed", "override.withdrawn", "override.signed"
 _SCOPE = ("judge_digest", "rubric_digest", "criterion", "population", "role")
 
 
@@ -63,20 +63,26 @@ def propose(
     )
 
 
-def withdraw(*, session: Session, proposal: Proposal, actor: str, at: datetime) -> None:
-    """Record that a proposal no longer stands: it was taken back, or a decision was signed on it."""
-    payload = {"proposal": proposal.number}
+def withdraw(*, session: Session, proposal: Proposal, actor: str, reason: str, at: datetime) -> None:
+    """Record that a proposal was taken back, or refused by somebody else, and why."""
+    payload = {"proposal": proposal.number, "reason": reason.strip()}
     append_event(session=session, stream=STREAM, kind=WITHDRAWN, actor=actor, payload=payload, at=at)
+
+
+def close(*, session: Session, proposal: Proposal, decision: str, actor: str, at: datetime) -> None:
+    """Record that a proposal became a signed decision."""
+    payload = {"proposal": proposal.number, "decision": decision}
+    append_event(session=session, stream=STREAM, kind=SIGNED, actor=actor, payload=payload, at=at)
 
 
 def open_proposal(
     *, session: Session, judge_digest: str, report_digest: str, policy_digest: str
 ) -> Proposal | None:
-    """The newest proposal about the report that was not withdrawn; None where there is none."""
+    """The newest proposal about the report that still is open; None where there is none."""
     found: dict[int, Proposal] = {}
     for event in events(session=session, stream=STREAM):
         said = event.payload
-        if event.kind == WITHDRAWN:
+        if event.kind != PROPOSED:
             found.pop(said["proposal"], None)
         elif (said["judge_digest"], said["report"], said["policy"]) == (
             judge_digest,

@@ -11,7 +11,7 @@ from calibration.rendering.strip import Scale, Strip
 from labeling_ui.components import Markup, untrusted
 
 _NOTHING = Markup("")
-_COUNT = re.compile(r"(?<![\w.])\d[\d,]*/\d[\d,]*(?![\w.])")
+_COUNT = re.compile(r"(?<![\w.])\d[\d,]*/\d+(?:,\d{3})*(?!\w)")
 
 
 def mark(kind: str) -> Markup:

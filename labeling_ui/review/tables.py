@@ -174,11 +174,11 @@ def _slices(readings: Readings) -> Markup:
 
 def _background(readings: Readings) -> Markup:
     """Raters, position, repeats, failure modes: two beside each other."""
-    shown = [
-        (table.heading, table.facts)
-        for table in (*background.rater_tables(readings), *background.measure_tables(readings))
-    ]
-    shown += _modes(readings)
+    found = (*background.rater_tables(readings), *background.measure_tables(readings))
+    modes = _modes(readings)
+    if len(found) == 1 and not modes:
+        found = background.halves(found[0])
+    shown = [(table.heading, table.facts) for table in found] + modes
     if not shown:
         return Markup("")
     blocks = Markup("").join(
