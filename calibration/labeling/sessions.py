@@ -216,6 +216,12 @@ class SessionStatus:
         return sum(each.open for each in self.people if each.kind == "rate")
 
     @property
+    def asked(self) -> int:
+        """Assignments to rate in all: what the window left open is among them, broken and moved ones not."""
+        left = sum(each.window_closed for each in self.people if each.kind == "rate")
+        return self.open + self.done + left
+
+    @property
     def done(self) -> int:
         """Assignments to rate that are done."""
         return sum(each.done for each in self.people if each.kind == "rate")

@@ -109,9 +109,10 @@
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   }
-  function dock(buttons, hint) {
+  function dock(buttons, hint, ask) {
     const bar = make("div", "", "dock");
     const inside = make("div", "", "wrap");
+    if (ask) inside.append(make("p", ask, "ask"));
     const row = make("div", "", "row");
     buttons.forEach(([label, act, key], place) => {
       const button = make("button", label);
@@ -144,7 +145,8 @@
     cols.append(left, card(tasks[at].criterion));
     wrap.append(cols);
     const hint = "U undo · ← previous · → next · N note · Esc leave note · S save answers so far";
-    root.replaceChildren(wrap, dock(choices(), half === "unknown" ? "Why can it not be decided?" : hint));
+    const ask = half === null ? "" : half === "unknown" ? "Why can it not be decided?" : "How does it fail?";
+    root.replaceChildren(wrap, dock(choices(), half === null ? hint : "Esc goes back", ask));
   }
   document.addEventListener("keydown", (event) => {
     if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -90,9 +90,23 @@ def open_(
             opens_at=_utc(opens_at),
             window_ends_at=_utc(window_ends),
         )
-        open_session(session=session, opening=opening, actor=actor(), at=now())
+        stored = open_session(session=session, opening=opening, actor=actor(), at=now())
         status = session_status(session=session, name=name, now=now())
-    _tell(status, as_json, following=f"Next: voirdire ui rate --as {rater[0]}")
+        again = _repeats(session, stored.key, rater)
+    told = ", ".join(f"{who} {count}" for who, count in again.items())
+    room = f"; fewer than {plan.repeats_at_least} where a rater has under 39 items" if repeats else ""
+    following = f"Hidden repeats: {told}{room}.\nNext: voirdire ui rate --as {rater[0]}"
+    _tell(status, as_json, extra={"repeats": again}, following=following)
+
+
+def _repeats(session: Session, key: str, raters: list[str]) -> dict[str, int]:
+    """How many items each rater meets twice."""
+    from collections import Counter
+
+    from calibration.store.sessions import assignments_of
+
+    found = Counter(each.rater for each in assignments_of(session=session, key=key) if each.repeat)
+    return {rater: found[rater] for rater in raters}
 
 
 @app.command("status")
@@ -380,7 +394,7 @@ def _tell(
         [
             f"Session {visible(stored.name)} on dataset {visible(stored.dataset)} under {found.rubric}:"
             f" {stored.state}{ends}.",
-            f"{found.done:,} of {found.done + found.open:,} assignments done.",
+            f"{found.done:,} of {found.asked:,} assignments done.",
         ]
     )
     rows = [
@@ -395,6 +409,6 @@ def _tell(
     print_lines(
         [
             *(f"Broken, says {visible(each.rater)}: {visible(each.why)}" for each in found.broken),
-            *([following] if following else []),
+            *following.splitlines(),
         ]
     )

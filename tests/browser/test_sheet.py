@@ -49,7 +49,7 @@ def test_a_sheet_is_answered_by_keyboard_and_its_file_is_taken(
     page.goto(sheet(sqlite_store, tmp_path).as_uri())
     press(page, "1")
     press(page, "2")
-    assert "invented" in page.locator(".dock").inner_text()
+    assert "invented" in page.locator(".dock").inner_text().lower()
     press(page, "2")
     press(page, "n")
     page.keyboard.type("1 2 3 u")

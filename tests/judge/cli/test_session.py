@@ -63,7 +63,18 @@ def test_a_session_is_opened_listed_shown_and_closed(sqlite_store: Store) -> Non
     assert told(db("session", "list", "--json"))["sessions"] == [found]
     assert "refunds@1" in db("session", "list").stdout
     assert told(db("session", "close", "may", "--json"))["left_open"] == 8
-    assert "Nothing was open" in db("session", "close", "may").stdout
+    words = db("session", "close", "may").stdout
+    assert "Nothing was open" in words
+    assert "0 of 8 assignments done" in words
+
+
+def test_opening_tells_how_many_items_come_twice(sqlite_store: Store) -> None:
+    """Forty items for each of two raters: ten come twice; the lead sees it, raters do not."""
+    with sqlite_store.write() as session:
+        freeze(session, 40, rubric())
+    db = on(sqlite_store.where)
+    result = db(*OPEN[:-2], *PEOPLE)
+    assert "Hidden repeats: ann 10, ben 10; fewer than 10" in " ".join(result.stdout.split())
 
 
 def test_a_window_in_the_past_is_refused_and_one_that_ended_closes(sqlite_store: Store) -> None:
