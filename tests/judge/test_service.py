@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlmodel import Session
 
 from calibration.store.database import Store
+from calibration.store.schema import open_store
 from judge.service import (
     PEOPLE,
     Grade,
@@ -49,16 +52,27 @@ def graded(
     return list(grade_items(asked, graders, items, **fields))
 
 
-@pytest.fixture
-def world(sqlite_store: Store) -> Store:
-    """A rule, a model, a review trigger and a diagnostic rule, each admitted in its role."""
-    with sqlite_store.write() as session:
+@pytest.fixture(scope="module")
+def laid(migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with a rule, a model, a review trigger and a diagnostic rule, each admitted in its role."""
+    path = tmp_path_factory.mktemp("world") / "world.db"
+    store = open_store(shutil.copy(migrated_sqlite, path))
+    with store.write() as session:
         lay_down(session)
         admitted(session, rule("true", "free"), "true")
         admitted(session, model(), "kind", reported="gpt-x-2026")
         admitted(session, rule("risky", "risky"), "risky", role="review_trigger")
         admitted(session, rule("style", "free"), "style", role="diagnostic")
-    return sqlite_store
+    store.close()
+    return path
+
+
+@pytest.fixture
+def world(laid: Path, tmp_path: Path) -> Iterator[Store]:
+    """A copy of that file, opened."""
+    store = open_store(shutil.copy(laid, tmp_path / "world.db"))
+    yield store
+    store.close()
 
 
 ALL = ("true", "kind", "risky", "style")

@@ -258,11 +258,11 @@ def test_shopping_for_sets_stays_under_the_nominal_error() -> None:
 
 
 def test_shopping_through_the_ledger(sqlite_store: Store) -> None:
-    """150 shoppers of five sets each, every look recorded and counted; the slow form has 4,000."""
+    """40 shoppers of five sets each, every look recorded and counted; the slow form has 4,000."""
     with sqlite_store.write() as session:
         fill(session, {"fail": {"reject": 1}, "pass": {"accept": 1}})
         asked(session, POLICY)
-        assert shoppers(session, 150, seed=7) / 150 <= 0.025
+        assert shoppers(session, 40, seed=7) / 40 <= 0.025
 
 
 @pytest.mark.slow
