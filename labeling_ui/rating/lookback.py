@@ -19,6 +19,8 @@ from rubrics.errors import JudgeCalibrationError
 
 _FAR: Final = 50
 """How many answers back the arrow goes; older ones stand under My history."""
+_UNDO: Final = (8, 64, 512)
+"""How many of the newest lines are looked through for one that stands, a few first."""
 
 
 def answers_before(me: Person, session: str, *, limit: int = _FAR) -> list[Past]:
@@ -45,16 +47,16 @@ def step_back(me: Person, session: str, at: Looking | None) -> None:
 
 def retract_last(me: Person, session: str) -> None:
     """Take the newest answer back; its item is next again."""
-    standing = answers_before(me, session)
-    if not standing:
-        keep(Desk(token="", said="There is no answer to take back."))
-        return
-    _retract(me, standing[0], "")
+    for limit in _UNDO:  # the newest lines may all have been taken back before
+        standing = answers_before(me, session, limit=limit)
+        if standing:
+            _retract(me, place_of(standing[0]), standing[0].given.note, "")
+            return
+    keep(Desk(token="", said="There is no answer to take back."))
 
 
-def _retract(me: Person, past: Past, why: str, *, stay: bool = False) -> None:
+def _retract(me: Person, at: Looking, note: str, why: str, *, stay: bool = False) -> None:
     """Take the answer back; its note stands in the field again, for words are not to be typed twice."""
-    at = place_of(past)
     try:
         task = rating.retract(
             store=here.store(),
@@ -67,7 +69,7 @@ def _retract(me: Person, past: Past, why: str, *, stay: bool = False) -> None:
     except JudgeCalibrationError as error:
         keep(Desk(token="", said=as_sentence(error), looking=at if stay else None))
         return
-    st.session_state[reading.note_key(task)] = past.given.note
+    st.session_state[reading.note_key(task)] = note
     keep(Desk(token=""))
 
 
@@ -85,13 +87,13 @@ def page(me: Person, at: Looking) -> None:
         keep(Desk(token="", said=as_sentence(error)))
         st.rerun()
     interludes.sentence(load().said)
-    line = next((each for each in answers_before(me, at.session) if place_of(each) == at), None)
-    _show(task, line)
+    changeable = _changeable(me, task, at)
+    _show(task, changeable)
     token = f"look-{task.key}"
     bar = Bar(
         token=token,
         buttons=(
-            Button("change", "Change this answer", "X", change, (me, line, task), enabled=_changeable(line)),
+            Button("change", "Change this answer", "X", change, (me, at, task), enabled=changeable),
             Button("before", "The one before", "Left", step_back, (me, at.session, at), quiet=True),
             Button("now", "Back to the current item", "Right", back, (), quiet=True),
         ),
@@ -103,11 +105,13 @@ def page(me: Person, at: Looking) -> None:
     listen(Screen(token=token, item=token, say=say, keys=bar.keys, note=_why_key(task)))
 
 
-def _changeable(line: Past | None) -> bool:
-    return line is not None and line.changeable
+def _changeable(me: Person, task: Task, at: Looking) -> bool:
+    """True while there is an answer that stands and its session takes answers."""
+    mine = looking.sessions_of(store=here.store(), rater=me.handle, now=here.clock())
+    return task.given is not None and any(each.name == at.session and each.open for each in mine)
 
 
-def _show(task: Task, line: Past | None) -> None:
+def _show(task: Task, changeable: bool) -> None:
     """Show the item and the answer beside it, and ask why it should change where it may."""
     left, right = st.columns(reading.COLUMNS, gap="large")
     with left:
@@ -116,7 +120,7 @@ def _show(task: Task, line: Past | None) -> None:
         if task.given is not None:
             reading.given_answer(task, task.given)
         reading.card(task)
-        if _changeable(line):
+        if changeable:
             _why_field(task)
 
 
@@ -135,9 +139,10 @@ def _why_field(task: Task) -> None:
 
 
 @here.only(Role.RATER)
-def change(me: Person, past: Past, task: Task) -> None:
+def change(me: Person, at: Looking, task: Task) -> None:
     """Take the answer back, so that its item is next; the answer and that it was taken back both stay."""
-    _retract(me, past, str(st.session_state.get(_why_key(task)) or ""), stay=True)
+    note = task.given.note if task.given else ""
+    _retract(me, at, note, str(st.session_state.get(_why_key(task)) or ""), stay=True)
 
 
 def _why_key(task: Task) -> str:

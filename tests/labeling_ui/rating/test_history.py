@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from labeling_ui.rating import lookback
 from tests.calibration.labeling import world
 from tests.labeling_ui.rating.conftest import Opens
 from tests.labeling_ui.rating.test_label import shortcuts
@@ -89,3 +90,18 @@ def test_opened_from_the_list(opens: Opens) -> None:
     seat.press("Pass").go("history").press("Open")
     assert seat.number == first
     assert "Change this answer" in seat.labels
+
+
+def test_undo_goes_back_as_far_as_there_are_answers(opens: Opens) -> None:
+    """Pressed again and again, undo leads back item by item, past lines that were taken back before."""
+    room = opens()
+    room.patch.setattr(lookback, "_UNDO", (1, 4))
+    seat = room.sit("ann")
+    seen = []
+    for _ in range(3):
+        seen.append(seat.number)
+        seat.press("Pass")
+    for number in reversed(seen):
+        assert seat.press("Undo").number == number
+    assert seat.button("Undo").disabled
+    assert len(room.rows("retraction")) == 3
