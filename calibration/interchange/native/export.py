@@ -23,6 +23,7 @@ from calibration.store.judges import JudgeRow, JudgeRunRow
 from calibration.store.payloads import Erased, StoredText, read_payloads
 from calibration.store.reading import Query, stream_named
 from calibration.store.references import AdjudicationRow
+from calibration.store.retractions import not_retracted
 from calibration.store.rubrics import list_rubrics
 from calibration.store.text import read_json
 from calibration.store.verdicts import VerdictRow
@@ -46,6 +47,8 @@ def export_labels(
 ) -> Generator[dict[str, Any], None, None]:
     """Every label of the items in the scope, corrected ones and adjudications included, as native records.
 
+    An answer that its rater took back and did not give anew is left out: a reader of the file could not tell.
+
     Args:
         session: a reading session.
         scope: which items.
@@ -56,7 +59,9 @@ def export_labels(
     wanted = {"rubric_digest": rubric_digest, "criterion": criterion}
     columns = ("rater", "value", "reason", "failure_mode", "note_digest", "blind", "source", "repeat")
     query = _about_items(AssessmentRow, scope, wanted, (*columns, "revision", "shown_at", "decided_at"))
-    table = table_of(AssessmentRow)
+    table, later = table_of(AssessmentRow), table_of(AssessmentRow).alias()
+    corrected = sa.exists().where(later.c.supersedes == table.c.digest)
+    query = query.where(sa.or_(corrected, not_retracted(table.c.digest)))
     order = (table.c.rubric_digest, table.c.criterion, table.c.rater, table.c.repeat, table.c.revision)
     for row, text in _with_texts(session, query.order_by(*_ITEM_ORDER, *order), "note_digest"):
         yield stamps.stamped(_label(row, stamps.refs), row, text)

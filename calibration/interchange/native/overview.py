@@ -14,6 +14,7 @@ from calibration.store.columns import table_of
 from calibration.store.items import ItemRow
 from calibration.store.judges import JudgeRow, JudgeRunRow
 from calibration.store.references import AdjudicationRow
+from calibration.store.retractions import not_retracted
 from calibration.store.rubrics import RubricVersionRow
 from calibration.store.verdicts import VerdictRow
 from rubrics.item import Split
@@ -87,7 +88,7 @@ def count_datasets(*, session: Session) -> list[ItemCount]:
 
 
 def count_labels(*, session: Session, dataset: str | None = None) -> list[LabelCount]:
-    """The labels by dataset, rubric, criterion and source."""
+    """The labels that count, by dataset, rubric, criterion and source."""
     later = _LABEL.alias()
     blind = _LABEL.c.blind.in_(("yes", "sheet", "declared"))
     key = (_ITEM.c.dataset, _RUBRIC.c.name, _RUBRIC.c.version, _LABEL.c.criterion, _LABEL.c.source)
@@ -106,6 +107,7 @@ def count_labels(*, session: Session, dataset: str | None = None) -> list[LabelC
         )
     )
     query = query.where(~sa.exists().where(later.c.supersedes == _LABEL.c.digest))
+    query = query.where(not_retracted(_LABEL.c.digest))
     rulings = _count_adjudications(session)
     found = []
     for row in session.connection().execute(_of(query, dataset).group_by(*key).order_by(*key)):

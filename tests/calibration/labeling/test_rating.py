@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from calibration.interchange.native.export import export_labels
+from calibration.interchange.native.overview import count_labels
 from calibration.labeling import rating
 from calibration.labeling.records import IgnoredWhy, Nothing, NothingWhy, Task, TaskKey
 from calibration.labels import Blindness
@@ -158,3 +160,24 @@ def test_a_rater_without_a_session_gets_nothing(store: Store) -> None:
     assert found == Nothing(NothingWhy.NO_SESSION)
     with pytest.raises(RaterRefused, match="no place"):
         rating.next_task(store=store, rater="eve", session=SESSION, now=later(1))
+
+
+def test_an_answer_that_was_taken_back_is_in_no_export_and_no_count(store: Store) -> None:
+    """Taken back and not given anew: out of exports and counts; given anew: the whole chain is exported."""
+    asked = opened(store)
+    task = task_of(store)
+    rating.answer(store=store, rater="ann", task=task.key, answer=said(), now=later(10))
+    rating.retract(store=store, rater="ann", assignment=task.assignment, criterion="correct", now=later(12))
+
+    def exported() -> list[tuple[str | None, int | None]]:
+        with store.read() as session:
+            lines = export_labels(session=session, scope=Scope(dataset=DATASET), rubric_digest=asked.digest)
+            return [(line["label"], line.get("revision")) for line in lines]
+
+    def counted() -> list[int]:
+        with store.read() as session:
+            return [each.labels for each in count_labels(session=session)]
+
+    assert (exported(), counted()) == ([], [])
+    rating.answer(store=store, rater="ann", task=task.key, answer=said("fail", 20), now=later(20))
+    assert (exported(), counted()) == ([("pass", None), ("fail", 1)], [1])
