@@ -32,8 +32,8 @@ LAYOUT = tuple(
             "values labels evidence reference statistics.proportions statistics.agreement sampling policy "
             "report admission rendering store.database store.schema store.items store.references "
             "store.verdicts store.judges store.reports store.decisions store.erasing store.integrity "
-            "store.backup store.run_lock store.adjudication_draws interchange.flat labeling labeling.sessions "
-            "labeling.agreement labeling.sheets calibrate registry monitoring"
+            "store.backup store.run_lock store.adjudication_draws interchange.flat labeling "
+            "labeling.sessions labeling.agreement labeling.sheets calibrate registry monitoring"
         ),
         "judge": (
             "spec prompt parsing order panel probes model_client local_model grading runs workers service "
