@@ -138,6 +138,7 @@ class Engine:
 
     def _open_budget(self) -> Budget:
         with self._store.read() as session:
+            bound_cache(session)
             said = tally_verdicts(session=session, run_key=self._run_key)
             calls = tally_calls(session=session, run_key=self._run_key)
         self.done_before = self._done = sum(each.units for each in said)

@@ -33,7 +33,7 @@ from rubrics.errors import StoreError
 PATIENCE_S = 20.0
 """How long a database that may come back is waited for."""
 FIRST_WAIT_S = 0.2
-CACHE_KIB = 3072
+CACHE_KIB = 2048
 """Of SQLite's pages, for each of the two connections of a run: memory that does not grow with the run."""
 SPARE_BYTES = 1 << 20
 SPARE_BYTES_A_CALL = 64 << 10

@@ -17,6 +17,7 @@ from calibration.store.run_lock import working_on
 from judge.calls import ModelClient
 from judge.runs.engine import Engine, RunOptions
 from judge.runs.plan import RunPlan
+from judge.runs.recorder import bound_cache
 from judge.runs.summary import Progress, RunSummary, StopKind, summarise
 from judge.spec import ModelJudge
 from rubrics.errors import DeclarationError, StoreError
@@ -135,6 +136,7 @@ def _leave(store: Store, key: str, state: RunState) -> None:
 
 def _conclude(store: Store, plan: RunPlan, key: str, engine: Engine, *, seconds: float) -> RunSummary:
     with store.read() as session:
+        bound_cache(session)
         summary = summarise(
             session=session,
             plan=plan,
