@@ -160,7 +160,7 @@ def _print(result: Any, grader: Any, rubric: Any, *, as_json: bool) -> None:
             f"{found.estimate:.1%} [{found.lower:.1%}, {found.upper:.1%}] pass."
         )
     if judged.unaudited:
-        lines.append(f"{len(judged.unaudited)} items of systems that nobody audited are left out.")
+        lines.append(f"Left out, of systems that nobody audited: {len(judged.unaudited)}.")
     lines.append(
         f"{grader.judge.name} on {rubric.ref} {grader.criterion}, by decision {short(grader.decision.hash)}"
         + (f" until {grader.decision.valid_until:%Y-%m-%d}" if grader.decision.valid_until else "")

@@ -49,7 +49,7 @@ def test_what_is_whole_verifies_with_its_checkpoint(sqlite_store: Store, tmp_pat
     assert found["recomputed"]["decisions"] == {decision["decision"]: "same"}
     said = " ".join(db("audit", "verify").stdout.split())
     assert "Every link holds" in said
-    assert "1 decisions were computed anew and are as signed: 1 from labels and verdicts" in said
+    assert "Computed anew and as signed: 1 of 1 decisions, 1 of them from labels and verdicts" in said
     reached = db("audit", "verify", "--checkpoint", str(kept)).stdout
     assert "The checkpoint is reached." in " ".join(reached.split())
     assert json.loads(db("audit", "checkpoint").stdout)["heads"]["decisions"]["number"] == 1
