@@ -93,8 +93,8 @@ def _holds(ends: dict[str, int], counts: dict[str, int], *, against: str | None)
     decided = counts["same"] + counts["from_report"]
     if decided:
         lines.append(
-            f"Computed anew and as signed: {decided} of {decided} decisions, {counts['same']} of them from labels "
-            f"and verdicts, {counts['from_report']} from their reports."
+            f"Computed anew and as signed: {decided} of {decided} decisions, {counts['same']} of them from "
+            f"labels and verdicts, {counts['from_report']} from their reports."
         )
     return lines
 
