@@ -181,9 +181,15 @@ function buttonName(element) {
   return key?.slice("st-key-".length).split("-")[0] ?? "";
 }
 
-function refocus() {
-  if (!state.wanted || document.activeElement !== document.body) return;
-  document.querySelector(`[class*="st-key-${CSS.escape(state.wanted)}-"] button:enabled`)?.focus();
+// the button that was pressed is gone; its like on the new screen may come a few frames later
+function refocus(token, tries = 90) {
+  const now = document.activeElement;
+  if (!state.wanted || state.token !== token || !tries) return;
+  if (now !== document.body && !dock()?.contains(now)) return; // the person has gone elsewhere
+  const own = `[class*="st-key-${state.wanted}-${token.split("/")[0]}"] button:enabled`;
+  const button = document.querySelector(own);
+  if (button && button !== now) button.focus();
+  if (!button || document.activeElement !== button) requestAnimationFrame(() => refocus(token, tries - 1));
 }
 
 // the card beside a long item ends where the bar begins
@@ -211,7 +217,7 @@ function renewed(data) {
     if (state.token !== data.token) return;
     measure();
     applyFold();
-    refocus();
+    refocus(data.token);
     if (data.focus) focusNote();
     state.openAt = performance.now() + (otherItem || data.fresh ? data.earliest : QUIET_MS);
     document.documentElement.dataset.vdReady = data.token;

@@ -139,12 +139,16 @@ class RaterTab(Tab):
         self.quiet()
 
     def quiet(self) -> None:
-        """Wait until nothing changes any more."""
-        last = self.token()
-        self.page.wait_for_timeout(600)
-        while self.token() != last:
+        """Wait until nothing changes any more: no press under way, no run, the same screen twice."""
+        calm = (
+            "() => !window.voirdireKeys?.locked"
+            " && document.querySelector('.stApp').dataset.testScriptState === 'notRunning'"
+        )
+        until, last, still = time.monotonic() + SLOWEST, self.token(), 0
+        while still < 3 and time.monotonic() < until:
+            self.page.wait_for_timeout(250)
+            still = still + 1 if self.page.evaluate(calm) and self.token() == last else 0
             last = self.token()
-            self.page.wait_for_timeout(600)
 
     def unguard(self) -> None:
         """Switch off what the page itself holds back, so that only the server is left to refuse."""
