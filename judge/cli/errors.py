@@ -12,7 +12,7 @@ from dataclasses import asdict
 from enum import IntEnum
 from typing import Any
 
-from rubrics.errors import JudgeCalibrationError, JudgeNotAdmitted, TableError
+from rubrics.errors import AdmissionError, AdmissionExpired, JudgeCalibrationError, TableError
 
 
 class ExitCode(IntEnum):
@@ -33,8 +33,8 @@ class ExitCode(IntEnum):
 
 
 def code_of(error: Exception) -> ExitCode:
-    """The exit code of an error that ends a command."""
-    return ExitCode.NOT_ADMITTED if isinstance(error, JudgeNotAdmitted) else ExitCode.OPERATIONAL
+    """The exit code of an error that ends a command; a judge whose admission lapsed is not admitted."""
+    return ExitCode.NOT_ADMITTED if isinstance(error, AdmissionError) else ExitCode.OPERATIONAL
 
 
 def sentence(error: Exception) -> str:
@@ -63,8 +63,8 @@ def error_object(error: Exception, argv: Sequence[str]) -> dict[str, Any]:
     found: dict[str, Any] = {"error": _kind(error), "message": sentence(error), "exit": int(code_of(error))}
     if isinstance(error, TableError):
         found |= {"line": error.line, "field": error.field}
-    if isinstance(error, JudgeNotAdmitted):
-        found["missing"] = list(error.missing)
+    if isinstance(error, AdmissionError):
+        found["missing"] = list(_missing(error))
     if ways := ways_out(error, argv):
         found["try"] = list(ways)
     if getattr(error, "diagnosis", None) is not None:
@@ -72,8 +72,16 @@ def error_object(error: Exception, argv: Sequence[str]) -> dict[str, Any]:
     return found
 
 
+def _missing(error: Exception) -> tuple[str, ...]:
+    """What a judge lacks to grade, a sentence each: the evidence, or an admission that has not lapsed."""
+    missing: tuple[str, ...] = getattr(error, "missing", ())
+    return ("an admission that has not lapsed",) if isinstance(error, AdmissionExpired) else missing
+
+
 def _kind(error: Exception) -> str:
-    """The error's class as scripts read it: `TableError` is `table_error`."""
+    """The error's class as scripts read it: `TableError` is `table_error`, a lapsed admission none at all."""
+    if isinstance(error, AdmissionExpired):
+        return "judge_not_admitted"
     if not isinstance(error, JudgeCalibrationError | OSError):
         return "internal"
     name = "os_error" if isinstance(error, OSError) else type(error).__name__
@@ -102,7 +110,7 @@ def show(error: Exception, argv: Sequence[str], *, as_json: bool) -> None:
         print_diagnosis(diagnosis, argv=argv, to_stderr=True)
     else:
         tell(f"voirdire: {sentence(error)}")
-        for line in error.missing if isinstance(error, JudgeNotAdmitted) else ():
+        for line in _missing(error):
             tell(f"  missing: {line}")
         _tell_ways(ways_out(error, argv))
     if as_json:
