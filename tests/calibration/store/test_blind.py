@@ -12,7 +12,7 @@ import calibration.store
 
 SECRET = (
     *("sets", "judges", "calls", "run_lock", "verdicts", "reports", "decisions", "erasing", "integrity"),
-    "adjudication_draws",
+    *("adjudication_draws", "seals", "steering", "watching", "operation", "grades"),
 )
 OPEN = (
     "items",
