@@ -103,7 +103,8 @@ def hanging_words(found: Hanging) -> str:
     decisions = f"{found.decisions:,} {'decision' if found.decisions == 1 else 'decisions'}"
     raters = f"{found.raters:,} {'rater' if found.raters == 1 else 'raters'}"
     standing = f"{found.admissions:,} of them {'admits' if found.admissions == 1 else 'admit'} now"
-    return f"{labels} by {raters}, {judges}, {decisions}, {standing}"
+    said = f"{labels} by {raters}, {judges}, {decisions}"
+    return f"{said}, {standing}" if found.decisions else said
 
 
 def diff_section(found: RubricDiff) -> Markup:

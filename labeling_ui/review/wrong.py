@@ -80,6 +80,7 @@ def one_item(*, session: Session, question: Question, judge_digest: str, item_id
         heading(f"Item {item_id}")
         + _remarks("People", people)
         + _remarks("Judge", said)
+        + Markup('<p class="vd-eyebrow vd-apart">The item</p>')
         + texts
         + criterion_panel(criterion, number=1, of=1, rubric=rubric.ref)
     )
@@ -105,7 +106,7 @@ def _people(session: Session, question: Question, item_id: str) -> list[Remark]:
     found = [
         Remark(
             each.rater,
-            " ".join(filter(None, (each.answer, each.failure_mode, each.reason))).replace("_", " "),
+            ": ".join(filter(None, (each.answer, each.failure_mode, each.reason))).replace("_", " "),
             _text(texts.get(each.note_digest or ""), "note"),
         )
         for each in labels
@@ -137,7 +138,7 @@ def _judge(session: Session, question: Question, judge_digest: str, item_id: str
     return [
         Remark(
             _asked(each.order, each.repeat),
-            " ".join(filter(None, (each.answer, each.reason, each.detail))).replace("_", " "),
+            ": ".join(filter(None, (each.answer, each.reason, each.detail))).replace("_", " "),
             _reply(texts.get(each.reply_digest or "")),
         )
         for each in given

@@ -8,6 +8,7 @@ import streamlit as st
 
 from calibration.evidence import AdmissionDecision
 from calibration.registry import missing_of
+from calibration.rendering.text import capital
 from calibration.rendering.vocabulary import STATUS_WORDS, name_words
 from calibration.store.decisions import StoredDecision, iter_decisions
 from labeling_ui.components import Markup, notice, plain, show, untrusted
@@ -24,6 +25,7 @@ _STATUS_MARKS = {"pass": "admit", "fail": "reject", "insufficient": "insufficien
 def page() -> None:
     """List the decisions, and show one."""
     here.reviewer()
+    show(Markup('<h1 class="vd-claim">Decisions</h1>'))
     every = st.toggle("Replaced decisions too", key="decisions_all")
     at = here.clock()
     with here.store().read() as session:
@@ -54,7 +56,7 @@ def _counts(found: list[StoredDecision], at: datetime) -> Markup:
         f"{states.count('admit'):,} admit, {states.count('lapsed'):,} lapsed, "
         f"{len(found) - states.count('admit') - states.count('lapsed'):,} admit nobody."
     )
-    head = Markup('<h1 class="vd-claim">Decisions</h1><p class="vd-under">{}</p>').format(said)
+    head = Markup('<p class="vd-under">{}</p>').format(said)
     if soon:
         count = f"{len(soon):,} {'admission lapses' if len(soon) == 1 else 'admissions lapse'}"
         head += notice(f"{count} within {SOON.days} days.", "Calibrate on fresh labels and sign anew.")
@@ -85,10 +87,10 @@ def _one(decision: StoredDecision, at: datetime) -> None:
     recorded = AdmissionDecision.model_validate(content["decision"])
     rows = [
         row(
-            name_words(item.name),
+            capital(name_words(item.name)),
             mark(_STATUS_MARKS[item.status.value]) + Markup(" {}").format(STATUS_WORDS[item.status]),
             f"{item.x}/{item.n}" if item.x is not None and item.n is not None else "-",
-            untrusted(item.detail),
+            untrusted(item.detail or "-"),
         )
         for item in recorded.items
     ]
