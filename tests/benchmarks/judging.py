@@ -202,11 +202,12 @@ def measured(kind: str, address: str, items: int) -> dict[str, float]:
     """`work` in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         database = str(Path(folder) / "voirdire.db")
+        said = ""
         for task in ("set-up", kind) if kind != "raw" else (kind,):
             command = [sys.executable, "-m", "tests.benchmarks.judging", "--work"]
             command += [task, address, str(items), database]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+            said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return dict(json.loads(said.splitlines()[-1]))
 
 
 def spread(name: str, values: list[float]) -> float:
