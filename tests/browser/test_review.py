@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from calibration.store.schema import open_store
+from tests.browser.hostile_world import hostile_world
 from tests.browser.serving import Elsewhere, Served, Tab, serving
 from tests.labeling_ui.review.judged import judged
+from tests.labeling_ui.review.test_hostile_pages import measured
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -100,4 +102,24 @@ def test_every_page_fits_and_asks_for_nothing(tab: Tab, elsewhere: Elsewhere) ->
         assert tab.wide() <= page.viewport_size["width"], name  # type: ignore[index]
         assert "Something went wrong" not in (page.locator("[data-testid=stMain]").text_content() or "")
     assert tab.strangers == []
+    assert elsewhere.requests == []
+
+
+@pytest.mark.slow
+def test_hostile_texts_stay_words(browser: Browser, elsewhere: Elsewhere, tmp_path: Path) -> None:
+    """Through every page, an opened item included: nothing runs, and nobody is asked."""
+    made = hostile_world(tmp_path, elsewhere.address)
+    measured(made)
+    with serving("review", db=made.db, name="lead") as app:
+        tab = Tab(browser, app)
+        for name in PAGES:
+            page = tab.open(f"/{name}")
+            page.wait_for_selector("h1")
+            if name == "disagreements":
+                page.get_by_role("button", name="Open the items").click()
+                page.wait_for_selector("text=False accepts")
+                tab.settled()
+            assert not tab.ran()
+        assert tab.strangers == []
+        tab.close()
     assert elsewhere.requests == []

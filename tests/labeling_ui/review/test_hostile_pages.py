@@ -50,8 +50,8 @@ ALLOWED_ATTRIBUTES = OUR_ATTRIBUTES | {"colspan", "aria-hidden", "aria-label", "
 def measured(world: HostileWorld) -> None:
     """A judge with a hostile name and hostile reasons, measured; a second version of the hostile rubric."""
     store = open_store(world.db)
-    asked, content = rubric(BASE), {"kind": "external", "name": JUDGE}
-    texts = list(hostile(BASE).values())
+    asked, content = rubric(world.base), {"kind": "external", "name": JUDGE}
+    texts = list(hostile(world.base).values())
     with store.write() as session:
         add_judge(
             session=session, digest=digest(content), judge_name=JUDGE, kind="external",
@@ -85,7 +85,7 @@ def measured(world: HostileWorld) -> None:
             judges=(get_judge(session=session, judge=JUDGE),), policy=TEN, actor=world.noting,
         )  # fmt: skip
         calibrate(session=session, asked=question, at=NOW)
-        first = asked.criteria[0].model_copy(update={"question": written(BASE)[3]})
+        first = asked.criteria[0].model_copy(update={"question": written(world.base)[3]})
         new = Rubric.model_validate({**asked.model_dump(), "version": 2, "criteria": (first,)})
         add_rubric(session=session, rubric=new, actor="lead", at=NOW)
     store.close()

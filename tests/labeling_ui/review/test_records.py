@@ -50,6 +50,17 @@ def test_empty_store_says_what_to_do_on_every_page(db: Path) -> None:
         assert words in at(page, view).words
 
 
+def test_every_page_asks_for_the_role(db: Path, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AppTest list 10: behind a proxy nobody without the role of reviewer opens any page."""
+    monkeypatch.setenv("VOIRDIRE_UI_SIGN_IN", "proxy")
+    world.opened(sqlite_store, items=2)
+    page = Looking(db, user={"email": "eve@example.org"})
+    for view in ("judges", "disagreements", "rubrics", "decisions", "audit"):
+        said = at(page, view).words
+        assert "no reviewer" in said
+        assert "refunds" not in said
+
+
 def test_versions_their_words_and_what_hangs_on_them(db: Path, sqlite_store: Store) -> None:
     """Labels stay with their version; the change is shown word by word; doubts stand beside the criterion."""
     world.opened(sqlite_store, items=2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,6 @@ from tests.calibration.labeling import world
 from tests.labeling_ui.review.judged import TEN
 from tests.labeling_ui.review.looking import Looking
 
-HOSTILE = "<script>window.ran=1</script> ![x](http://127.0.0.1:9/x) \u202efdp"
 VERDICTS: tuple[tuple[str, UnknownReason | None], ...] = (
     ("pass", None),
     ("fail", None),
@@ -37,9 +36,9 @@ VERDICTS: tuple[tuple[str, UnknownReason | None], ...] = (
 """What the judge says of the four items; people fail the first and pass the others."""
 
 
-def rated(store: Store, *, note: str = "the sum is wrong") -> None:
-    """Both raters answer everything: the first item fails, the others pass."""
-    for rater in ("ann", "ben"):
+def rated(store: Store, *, note: str = "the sum is wrong", raters: Sequence[str] = ("ann", "ben")) -> None:
+    """The raters answer everything: the first item fails, the others pass."""
+    for rater in raters:
         for at in range(4):
             task = rating.next_task(store=store, rater=rater, now=world.later(10 * at))
             assert not isinstance(task, Nothing)
@@ -118,6 +117,20 @@ def test_it_is_closed_while_people_label(db: Path, sqlite_store: Store) -> None:
     assert "still labels this set" in page.words
     assert "case-000" not in page.words
     assert revealing(sqlite_store) == []
+
+
+def test_whoever_still_rates_sees_no_judge(sqlite_store: Store, tmp_path: Path) -> None:
+    """With open items of the set neither Judges nor Disagreements says what a judge said of it."""
+    world.opened(sqlite_store, items=4)
+    rated(sqlite_store, raters=("ben",))
+    judged(sqlite_store)
+    page = Looking(tmp_path / "voirdire.db", "ann")
+    for view in ("judges", "disagreements"):
+        page.app.switch_page(f"views/{view}.py")
+        said = page.run().words
+        assert "you still have 4 items of this set to rate" in said.lower()
+        assert "gpt" not in said
+    here._store.clear()
 
 
 def test_opening_is_a_look_and_shows_what_everybody_said(db: Path, sqlite_store: Store) -> None:
