@@ -39,8 +39,9 @@ def first_screen(readings: Readings, found: Answered, unmeasured: Sequence[str])
         untrusted(shown_page.rule_sentence(readings)),
     )
     warned = Markup("").join(notice(sentence(text)) for text in shown_page.report_warnings(readings))
+    what = "take the wrong side of a pair" if readings.all[0].pairs else "accept a failing answer"
     pictures = Markup("").join(
-        heading("How often does each judge accept a failing answer?")
+        heading(f"How often does each judge {what}?")
         + picture(each, rate_title=readings.rate_title, beside_title=readings.beside_title)
         for each in shown_page.pictures(readings)
     )

@@ -50,7 +50,14 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield app
 
 
-@pytest.fixture(params=[("light", 1440), ("dark", 1440), ("light", 768)], ids=lambda it: f"{it[0]}-{it[1]}")
+@pytest.fixture(
+    params=[
+        ("light", 1440),
+        pytest.param(("dark", 1440), marks=pytest.mark.slow),
+        pytest.param(("light", 768), marks=pytest.mark.slow),
+    ],
+    ids=lambda it: f"{it[0]}-{it[1]}",
+)
 def any_tab(request: pytest.FixtureRequest, browser: Browser, served: Served) -> Iterator[Tab]:
     """A tab in one mode and width."""
     scheme, width = request.param
