@@ -65,7 +65,7 @@ def test_pandalm_by_three_treatments_of_unusable_verdicts(
     missing: int,
 ) -> None:
     """The 25 unusable verdicts: wrong .6977, left out .7156, a tie .7107; in n as invalid, or open."""
-    command = on(shutil.copy(pandalm, tmp_path / "copy.db"))
+    command = on(str(shutil.copy(pandalm, tmp_path / "copy.db")))
     take(command, "pandalm", "verdicts", "--rubric", "pandalm-imported@1", *options)
     asked = ("--dataset", "pandalm", "--judge", "gpt-3.5-turbo", "--criterion", "preference")
     report = told(command("calibrate", *asked, "--min-raters", "3", "--json"))
