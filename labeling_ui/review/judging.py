@@ -76,9 +76,12 @@ def one_judge(found: Answered, readings: Readings, who: Person) -> None:
         show(heading("What stands"))
         _standing(session, there, examined)
         since = _since(session, there, found, examined)
-    show(since, _numbers(reading))
-    limit = found.policy.primary.upper_at_most
-    show(power_table(power(reading, found.policy), limit=limit, clustered=reading.clustered))
+    if found.policy.gate:
+        bought = power(reading, found.policy)
+        limit = found.policy.primary.upper_at_most
+        show(since, _numbers(reading), power_table(bought, limit=limit, clustered=reading.clustered))
+    else:
+        show(since, Markup('<p class="vd-under">This policy has no gate: nothing rests on its figures.</p>'))
     deciding.draw(Desk(who, found, examined, found.policy, among, alone, there))
 
 

@@ -13,6 +13,7 @@ import pytest
 from streamlit.testing.v1.element_tree import Button  # noqa: TID251
 
 from calibration.evidence import AdmissionOutcome
+from calibration.policy import shipped_policy
 from calibration.registry.verifying import Recomputed, verify
 from calibration.store.assessments import LabelEntry, add_labels
 from calibration.store.chain import events
@@ -241,3 +242,13 @@ def test_expired_and_soon(db: Path, store: Store, monkeypatch: pytest.MonkeyPatc
     assert "0 admit, 1 lapsed" in page.run().words
     assert stored.hash in page.words
     assert json.dumps(stored.content["reason"]).strip('"') in page.words
+
+
+def test_a_policy_without_a_gate_promises_nothing(sqlite_store: Store, tmp_path: Path) -> None:
+    """Under the diagnostic policy no limit is drawn from thin air, and no label buys an admission."""
+    with sqlite_store.write() as session:
+        judged(session, shipped_policy("diagnostic"), judges=("judge-a",))
+    said = judges(tmp_path / "voirdire.db").words
+    assert "This policy has no gate" in said
+    assert "What more labels would buy" not in said
+    here._store.clear()
