@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 import sys
@@ -101,8 +100,8 @@ def tell(message: str, *, wrapped: bool = True) -> None:
     sys.stderr.write(line + "\n")
 
 
-def show(error: Exception, argv: Sequence[str], *, as_json: bool) -> None:
-    """Tell a person on stderr what is wrong and what to run; with `as_json` a script on stdout too."""
+def show(error: Exception, argv: Sequence[str]) -> None:
+    """Tell a person on stderr what is wrong and what to run."""
     diagnosis = getattr(error, "diagnosis", None)
     if diagnosis is not None:
         from judge.cli.doctor import print_diagnosis
@@ -113,8 +112,6 @@ def show(error: Exception, argv: Sequence[str], *, as_json: bool) -> None:
         for line in _missing(error):
             tell(f"  missing: {line}")
         _tell_ways(ways_out(error, argv))
-    if as_json:
-        sys.stdout.write(json.dumps(error_object(error, argv)) + "\n")
 
 
 def _tell_ways(ways: Sequence[str]) -> None:

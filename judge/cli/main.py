@@ -10,13 +10,13 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, NamedTuple, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from judge.cli.errors import ExitCode, code_of, show, tell
+from judge.cli.errors import ExitCode, code_of, error_object, sentence, show, tell
 
 # the command line library keeps its error classes private; BadParameter is public and derives from them
 _USAGE_ERROR: Final = cast(type[Exception], typer.BadParameter.__mro__[1])
@@ -127,24 +127,50 @@ def _ending(group: Root, name: str, typed: Sequence[str], extra: dict[str, Any])
     except Exception as error:  # noqa: BLE001 -- the last line of defence: a person reads one sentence
         if "--debug" in typed:
             traceback.print_exc()
-        show(error, argv, as_json="--json" in argv)
-        return _flushed(code_of(error))
+        show(error, argv)
+        return _object(error_object(error, argv), argv, code_of(error))
+    except SystemExit:
+        # the library that draws help ends the process with 1 where its reader went away: a rejection's code
+        return _pipe_gone()
     return ExitCode.ADMIT
 
 
 def _flushed(code: int) -> int:
-    """The code, once everything has been handed over; a reader that went away changes it."""
+    """The code, once everything has been handed over; a reader that went away or a full disk changes it."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         return _pipe_gone()
+    except OSError as error:
+        tell(f"voirdire: {sentence(error)}")
+        _let_go()
+        return ExitCode.OPERATIONAL
+    return code
+
+
+def _object(found: Mapping[str, Any], argv: Sequence[str], code: int) -> int:
+    """The code, once a script that asked for JSON has the error too, if that can be written at all."""
+    if "--json" not in argv:
+        return _flushed(code)
+    try:
+        sys.stdout.write(json.dumps(found) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _pipe_gone()
+    except OSError:  # told on stderr already: the device that is full may be what it is about
+        _let_go()
     return code
 
 
 def _pipe_gone() -> int:
-    """The exit code for a closed pipe; what is still buffered goes nowhere, without a complaint at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """The exit code for a closed pipe."""
+    _let_go()
     return ExitCode.BROKEN_PIPE
+
+
+def _let_go() -> None:
+    """What is still buffered goes nowhere, without a complaint at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _usage(error: Any, argv: Sequence[str]) -> int:
@@ -152,10 +178,8 @@ def _usage(error: Any, argv: Sequence[str]) -> int:
     path = error.ctx.command_path if error.ctx else "voirdire"
     message = f"{error.format_message().rstrip('.')}; see {path} --help"
     tell(f"voirdire: {message}")
-    if "--json" in argv:
-        found = {"error": "usage", "message": message, "exit": int(ExitCode.USAGE)}
-        sys.stdout.write(json.dumps(found) + "\n")
-    return _flushed(ExitCode.USAGE)
+    found = {"error": "usage", "message": message, "exit": int(ExitCode.USAGE)}
+    return _object(found, argv, ExitCode.USAGE)
 
 
 app = typer.Typer(cls=Root, name="voirdire", add_completion=True, rich_markup_mode="rich")

@@ -200,3 +200,41 @@ def test_a_terminal_without_unicode_still_gets_the_answer(monkeypatch: pytest.Mo
     wrong = spawn("check", "-", stdin="id,human_label,judge_label\n1,pass,größe→\n".encode())
     assert wrong.returncode == 3
     assert b"Traceback" not in wrong.stderr
+
+
+FULL = Path("/dev/full")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no device that is always full here")
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (("check", "TABLE", "--far-limit", "0.1", "--json"), 3),
+        (("check", "TABLE", "--far-limit", "0.1"), 3),
+        (("check", "none.csv", "--json"), 3),
+        (("check", "--none", "--json"), 64),
+        (("check", "--help"), 3),
+    ],
+)
+def test_a_full_device_is_one_sentence_and_never_a_rejection(
+    args: tuple[str, ...], code: int, tmp_path: Path
+) -> None:
+    """Where the result cannot be written nothing was decided: not 1, and no traceback."""
+    table = tmp_path / "table.csv"
+    table.write_text("id,human_label,judge_label\na,fail,fail\nb,pass,pass\n", encoding="utf-8")
+    words = [str(table) if word == "TABLE" else word for word in args]
+    command = [sys.executable, "-m", "judge.cli.main", *words]
+    with FULL.open("wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+    told = done.stderr.decode()
+    assert (done.returncode, told.count("voirdire: "), "Traceback" in told) == (code, 1, False), told
+
+
+def test_help_whose_reader_goes_away_is_no_rejection() -> None:
+    """`voirdire check --help | true` ends as any pipe that closes does, with 141."""
+    command = [sys.executable, "-m", "judge.cli.main", "check", "--help"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
