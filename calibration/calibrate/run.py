@@ -34,6 +34,7 @@ from calibration.labels import LabelSource, ReferenceRule
 from calibration.policy import AdmissionPolicy
 from calibration.report import build_report, rank
 from calibration.report.supplement import Supplement
+from calibration.store.assessments import iter_labels
 from calibration.store.judges import StoredJudge
 from calibration.store.operation import operation_of
 from calibration.store.reports import Look, LookKind, Steered, add_look, add_report
@@ -173,6 +174,13 @@ def _references(session: Session, asked: Asked, criterion: Criterion, at: dateti
         sources=asked.sources,
     )
     if not found.by_item:
+        others = _others(session, asked, criterion)
+        if others:
+            raise RecordError(
+                f"no label of {evidence.called} under {rubric.ref} {criterion.key!r} is a person's, and only "
+                f"people's labels are a reference: models or code labelled {others:,} items; have people "
+                "label them, or ask for what is there with --reference-source, which never admits"
+            )
         raise RecordError(
             f"no label of {evidence.called} under {rubric.ref} {criterion.key!r} is recorded; "
             "run `voirdire labels import` or open a labeling session"
@@ -188,6 +196,17 @@ def _references(session: Session, asked: Asked, criterion: Criterion, at: dateti
         at=at,
     )
     return found
+
+
+def _others(session: Session, asked: Asked, criterion: Criterion) -> int:
+    """Items that only models or code labelled, whose labels were not asked for."""
+    labels = iter_labels(
+        session=session,
+        scope=asked.evidence.scope,
+        rubric_digest=asked.rubric.digest,
+        criterion=criterion.key,
+    )
+    return len({label.item_id for label in labels if label.source not in asked.sources})
 
 
 def _examine(

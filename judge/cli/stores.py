@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from judge.cli.errors import tell
+
 if TYPE_CHECKING:
     from calibration.store.database import Store
 
@@ -17,8 +19,19 @@ if TYPE_CHECKING:
 @contextmanager
 def opened(context: Any) -> Iterator[Store]:
     """The store that the command line names, at the newest schema, with the shipped policies recorded."""
+    new = is_new_file(context.obj)
     with opened_at(context.obj) as store:
+        if new:
+            tell(f"voirdire: made a new, empty evidence store, {store.where}")
         yield store
+
+
+def is_new_file(where: str | Path | None) -> bool:
+    """True where opening the store will make its file: worth telling, since the name may be mistyped."""
+    from calibration.store.database import database_url
+
+    url = database_url(where)
+    return url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists()
 
 
 @contextmanager

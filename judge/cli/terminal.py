@@ -346,7 +346,8 @@ def _tally(reading: Reading) -> str:
     said = f": {holding} of {counted(len(items), 'item')} {'holds' if holding == 1 else 'hold'}"
     if reading.binding is None or reading.outcome is AdmissionOutcome.ADMIT:
         return f"{said}."
-    return f"{said}; what decided is {name_words(reading.binding.name)}."
+    sides = reading.pairs and reading.binding.name == "far"
+    return f"{said}; what decided is {name_words('wrong_side' if sides else reading.binding.name)}."
 
 
 def wrapped(text: str, width: int) -> Iterator[str]:

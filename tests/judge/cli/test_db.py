@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from tests.command_line import run
 from tests.judge.cli.records import on, support, told
 
 
@@ -70,3 +71,12 @@ def test_a_store_that_is_not_there(tmp_path: Path) -> None:
     assert "there is no database" in db("db", "check").stderr
     assert "there is no database" in db("db", "backup", str(tmp_path / "x.db")).stderr
     assert not (tmp_path / "none.db").exists()
+
+
+def test_a_store_that_was_not_there_is_told(tmp_path: Path) -> None:
+    """A mistyped --db is made, and said to be new; the second command says nothing more of it."""
+    typo = str(tmp_path / "typo.db")
+    first, second = (run("--db", typo, "judge", "list") for _ in range(2))
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    assert first.stderr == f"voirdire: made a new, empty evidence store, {typo}\n"
+    assert second.stderr == ""
