@@ -135,6 +135,17 @@ def test_row_order_never_moves_the_outcome(accepted: int, rejected: int, seed: i
     assert decide(build_report(cases, scope=SCOPE, policy=TEN), TEN) == first
 
 
+@settings(max_examples=3, deadline=None, derandomize=True)
+@given(st.randoms(use_true_random=False))
+def test_no_prefix_of_an_accepters_record_admits(rng: random.Random) -> None:
+    """150 passes and 50 failures, all accepted, rows in any order: no decision on the way is an admission."""
+    cases = make_cases({"pass": {"accept": 150}, "fail": {"accept": 50}})
+    rng.shuffle(cases)
+    for seen in range(25, 201, 25):
+        report = build_report(cases[:seen], scope=SCOPE, policy=TEN)
+        assert decide(report, TEN).outcome is not ADMIT
+
+
 def test_four_verdict_rule_over_items() -> None:
     """Fail beats insufficient, insufficient beats pass, warnings do not count, nothing is insufficient."""
     p, f, i, w = ItemStatus.PASS, ItemStatus.FAIL, ItemStatus.INSUFFICIENT, ItemStatus.WARNING
