@@ -74,8 +74,6 @@ def _direction(name: str, before: Any, after: Any) -> Direction:
         return Direction.CHANGES
     if before is None or after is None:
         return Direction.LOOSENS if after is None else Direction.TIGHTENS
-    if isinstance(before, bool | str) or isinstance(after, bool | str):
-        return Direction.CHANGES
     at_most = any(name.endswith(part) or part in name for part in _MORE_IS_LOOSER)
     looser = after > before if at_most else after < before
     return Direction.LOOSENS if looser else Direction.TIGHTENS

@@ -12,8 +12,19 @@ from typing import Annotated, Any
 
 import typer
 
+_EPILOG = """
+[bold]Examples[/bold]
+
+voirdire ui rate --as rater-07
+
+voirdire ui review --port 9000
+"""
+
 app = typer.Typer(
-    help="Start the apps in which people rate items and look at what came out.", no_args_is_help=True
+    rich_markup_mode="rich",
+    help="Start the apps in which people rate items and look at what came out.",
+    no_args_is_help=True,
+    epilog=_EPILOG,
 )
 
 Name = Annotated[

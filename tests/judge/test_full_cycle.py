@@ -108,7 +108,7 @@ CHANGES: list[tuple[Change, int, str]] = [
     (new_judge, 4, "the judge changed since decision"),
     (without_evidence, 4, "evidence field 'policy' is missing; every calibrated item had it"),
     (other_population, 4, "tag lang is 'fr'; calibrated: de, en"),
-    (time_passes, 3, "lapsed on"),
+    (time_passes, 4, "lapsed on"),
     (alarm, 4, "suspended by an alarm (audit e value: 9 of 20 audited failures accepted"),
     (suspension, 4, "is suspended"),
 ]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from calibration.store.database import Store
 from judge.calls import Fault, ModelReply, ModelRequest
 from judge.fake_model import failed
-from judge.panel import CascadeJudge, Escalates, Member, PanelJudge, VoteRule, vote
+from judge.panel import CascadeJudge, Escalates, Member, PanelJudge, VoteRule, panel_words, vote
 from judge.runs.plan import plan_run
 from judge.spec import ModelJudge, parse_judge
 from judge.spec_lint import risks, risks_with
@@ -288,3 +288,21 @@ def test_a_template_of_one_s_own_is_linted_and_a_shipped_one_is_not() -> None:
         assert part in words
     for ref in ("standard@1", "brief@1", "reference@1", "trajectory@1"):
         assert risks(judge(model="openai/gpt-4.1-2025-04-14", prompt=ref)) == ()
+
+
+def test_how_it_decides_is_said_in_words() -> None:
+    """A panel by its votes and rule, a cascade by what it sends on."""
+    panel = PanelJudge(
+        kind="panel", name="p", members=(Member(judge=DIGESTS[0], votes=3), Member(judge=DIGESTS[1]))
+    )
+    assert panel_words(panel) == "4 votes of 2 judges, majority"
+    sent = (Escalates.PASS, Escalates.UNKNOWN)
+    cascade = CascadeJudge(kind="cascade", name="c", first=DIGESTS[0], then=DIGESTS[1], escalate=sent)
+    assert panel_words(cascade) == (
+        "a cascade: the first judge, then the second for "
+        + ", ".join(
+            "passes" if each is Escalates.PASS else "what it cannot tell"
+            for each in Escalates
+            if each in sent
+        )
+    )

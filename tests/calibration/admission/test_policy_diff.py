@@ -53,6 +53,11 @@ def test_a_policy_decides_like_itself_whatever_it_is_called() -> None:
             "severities.severe.upper_at_most",
             "tightens",
         ),
+        (
+            {"reference": BASE.reference.model_copy(update={"allow_constructed": True})},
+            "reference.allow_constructed",
+            "loosens",
+        ),
         ({"judges_compared": "none"}, "judges_compared", "changes"),
         ({"informative": True}, "informative", "tightens"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from calibration.admission import decide
-from calibration.evidence import Comparison, Examination
+from calibration.evidence import AdjudicationFigure, Comparison, Examination
 from calibration.policy import far_only
 from calibration.rendering.beyond import beyond_sentences
 from calibration.rendering.html import render_html
@@ -50,6 +50,28 @@ def test_each_figure_has_its_sentence() -> None:
     assert raters.startswith("If raters fail 98 % of the failures and pass 99.5 % of the good answers")
     assert "a perfect judge would show" in raters
     assert "Beyond this set" in render_html(examined(EVERYTHING), made_at=None)
+
+
+def test_an_adjudicated_draw_has_its_sentence() -> None:
+    """The re-weighted rate once every drawn case is ruled; before that the count and what is waited for."""
+    figure = AdjudicationFigure(
+        cells=(), cases=200, drawn=60, adjudicated=60, estimate=0.21, lower=0.15, upper=0.28
+    )
+    waiting = AdjudicationFigure(
+        cells=(), cases=200, drawn=60, adjudicated=40, undefined="20 of 60 drawn cases wait"
+    )
+    plain = examined(Supplement())
+    texts = [
+        said(plain.model_copy(update={"report": plain.report.model_copy(update={"adjudication": found})}))[0]
+        for found in (figure, waiting)
+    ]
+    assert texts[0].startswith(
+        "60 of 60 drawn cases adjudicated, drawn from accepted and not accepted answers"
+    )
+    assert "re-weighted to all 200, its FAR against the adjudicated truth is 21 % [15, 28]" in texts[0]
+    assert texts[1] == (
+        "40 of 60 drawn cases adjudicated; no FAR against the adjudicated truth: 20 of 60 drawn cases wait."
+    )
 
 
 def test_what_cannot_be_computed_is_said_with_its_reason() -> None:

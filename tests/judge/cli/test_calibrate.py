@@ -93,7 +93,7 @@ def test_the_same_question_costs_one_look(filled: Run) -> None:
     first = json.loads(calibrate(filled, "--set", "may", "--policy", "far_only", "--json").stdout)
     again = json.loads(calibrate(filled, "--set", "may", "--policy", "far_only", "--json").stdout)
     assert first["decision"]["outcome"] == "admit"
-    assert first["decision"]["looks"] == {"used": 1, "allowed": 1}
+    assert first["decision"]["looks"] == {"used": 1, "allowed": 1, "before": 0}
     assert (again["report"], again["decision"]) == (first["report"], first["decision"])
 
 
