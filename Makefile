@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 WORKERS ?= 2
 BIN := .venv/bin
-PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadgroup
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help demo lint test nightly lock

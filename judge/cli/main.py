@@ -125,6 +125,9 @@ def _ending(group: Root, name: str, typed: Sequence[str], extra: dict[str, Any])
     except _USAGE_ERROR as error:
         return _usage(error, argv)
     except Exception as error:  # noqa: BLE001 -- the last line of defence: a person reads one sentence
+        if _interrupted(error):
+            tell("voirdire: interrupted")
+            return ExitCode.INTERRUPTED
         if "--debug" in typed:
             traceback.print_exc()
         show(error, argv)
@@ -133,6 +136,15 @@ def _ending(group: Root, name: str, typed: Sequence[str], extra: dict[str, Any])
         # the library that draws help ends the process with 1 where its reader went away: a rejection's code
         return _pipe_gone()
     return ExitCode.ADMIT
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """True where an interrupt is behind the error: a library that it broke on import tells of that only."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _flushed(code: int) -> int:

@@ -21,7 +21,7 @@ from tests.command_line import run
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("rating_end_to_end")]
+pytestmark = pytest.mark.browser
 
 ITEMS = 40
 RATERS = ("ann", "ben", "cleo")

@@ -15,7 +15,7 @@ from tests.chromium import chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("rating_keys")]
+pytestmark = pytest.mark.browser
 
 UNSEEN = 0.25
 """Seconds within which nobody can have read what is on the screen."""

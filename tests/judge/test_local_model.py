@@ -118,6 +118,7 @@ def _judge_all(model: LocalModel) -> list[Graded]:
 
 
 @live
+@pytest.mark.slow  # in `make test` the run of tests/judge/test_runs_live.py asks it in both orders
 def test_every_reply_of_the_real_model_is_read_and_orders_are_compared(served: LocalModel) -> None:
     """Eight items in both orders through LiteLLM: 16 of 16 replies parsed, each item reconciled."""
     graded = _judge_all(served)
