@@ -138,18 +138,8 @@ def rebuild(*, session: Session, asked: Asked) -> Rebuilt:
         RecordError: no label under the criterion, or the judge has no verdict on the set.
     """
     criterion = asked.rubric.criterion(asked.criterion)
-    evidence, rubric = asked.evidence, asked.rubric
-    references = read_references(
-        session=session,
-        scope=evidence.scope,
-        rubric_digest=rubric.digest,
-        criterion=criterion,
-        rule=asked.reference_rule,
-        min_raters=asked.min_raters,
-        sources=asked.sources,
-    )
     (judge,) = asked.judges
-    examined = _examine(session, asked, criterion, references, (), judge)
+    examined = _examine(session, asked, criterion, _read(session, asked, criterion), (), judge)
     return Rebuilt(examined.report, examined.inputs)
 
 
@@ -162,33 +152,28 @@ def _refuse_screening_judge(asked: Asked) -> None:
             )
 
 
-def _references(session: Session, asked: Asked, criterion: Criterion, at: datetime) -> References:
-    evidence, rubric = asked.evidence, asked.rubric
-    found = read_references(
+def _read(session: Session, asked: Asked, criterion: Criterion) -> References:
+    """The references that the recorded labels give by the rule asked for."""
+    return read_references(
         session=session,
-        scope=evidence.scope,
-        rubric_digest=rubric.digest,
+        scope=asked.evidence.scope,
+        rubric_digest=asked.rubric.digest,
         criterion=criterion,
         rule=asked.reference_rule,
         min_raters=asked.min_raters,
         sources=asked.sources,
     )
+
+
+def _references(session: Session, asked: Asked, criterion: Criterion, at: datetime) -> References:
+    """The references, recorded; refused where nobody whose word counts has labelled anything."""
+    found = _read(session, asked, criterion)
     if not found.by_item:
-        others = _others(session, asked, criterion)
-        if others:
-            raise RecordError(
-                f"no label of {evidence.called} under {rubric.ref} {criterion.key!r} is a person's, and only "
-                f"people's labels are a reference: models or code labelled {others:,} items; have people "
-                "label them, or ask for what is there with --reference-source, which never admits"
-            )
-        raise RecordError(
-            f"no label of {evidence.called} under {rubric.ref} {criterion.key!r} is recorded; "
-            "run `voirdire labels import` or open a labeling session"
-        )
+        raise RecordError(_unlabelled(session, asked, criterion))
     record_references(
         session=session,
-        dataset=evidence.dataset,
-        rubric_digest=rubric.digest,
+        dataset=asked.evidence.dataset,
+        rubric_digest=asked.rubric.digest,
         criterion=criterion.key,
         rule=asked.reference_rule,
         min_raters=asked.min_raters,
@@ -196,6 +181,18 @@ def _references(session: Session, asked: Asked, criterion: Criterion, at: dateti
         at=at,
     )
     return found
+
+
+def _unlabelled(session: Session, asked: Asked, criterion: Criterion) -> str:
+    """Why there is no reference: no label at all, or none of a person."""
+    what = f"no label of {asked.evidence.called} under {asked.rubric.ref} {criterion.key!r} is"
+    others = _others(session, asked, criterion)
+    if not others:
+        return f"{what} recorded; run `voirdire labels import` or open a labeling session"
+    return (
+        f"{what} a person's, and only people's labels are a reference: models or code labelled {others:,} "
+        "items; have people label them, or ask for what is there with --reference-source, which never admits"
+    )
 
 
 def _others(session: Session, asked: Asked, criterion: Criterion) -> int:
