@@ -1,8 +1,9 @@
 # Each target sets up .venv first (.ci/setup): two to four minutes once, nothing afterwards.
-# `make test` is what CI runs. PYTHON names another interpreter, WORKERS the test processes.
+# `make test` is what CI runs. PYTHON names another interpreter, WORKERS the test processes: one more than
+# the two cores of CI, since the tests of pages and commands wait half of their time.
 
 SHELL := /bin/bash
-WORKERS ?= 2
+WORKERS ?= 3
 BIN := .venv/bin
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile
 

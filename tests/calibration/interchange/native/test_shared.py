@@ -25,6 +25,11 @@ from tests.shared_data import shared
 
 pytestmark = pytest.mark.shared
 
+MOSTLY_SQLITE = pytest.mark.parametrize(
+    "store", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
+)
+"""Both databases in `make nightly`; the largest table is imported into both in `make test` too."""
+
 
 def import_all(store: Store, name: str, **changes: Any) -> dict[str, Imported]:
     """Items, labels and verdicts of a public table."""
@@ -84,6 +89,7 @@ def test_pandalm(null_as: str, reason: str, sqlite_store: Store) -> None:
         assert len({item.group for item in iter_items(session=session, scope=scope)}) == 170
 
 
+@MOSTLY_SQLITE
 def test_llm_rubric(store: Store) -> None:
     """81 repeated keys, 28 of them conflicting: both answers stay, and the rater counts as cannot-decide."""
     levels: RubricOptions = replace(STUB, levels=("1", "2", "3", "4"), accept_at="3")
@@ -105,6 +111,7 @@ def test_llm_rubric(store: Store) -> None:
     assert sum(len(answers) > 1 for answers in said.values()) == 28
 
 
+@MOSTLY_SQLITE
 def test_llmbar(store: Store) -> None:
     """Four judges by five prompts: 18 judges, 15,084 verdicts, none lost to another of the same name."""
     found = import_all(store, "llmbar")
