@@ -15,7 +15,6 @@ from calibration.labeling import adjudicating
 from calibration.labeling.people import Role
 from calibration.labeling.records import (
     UNKNOWN,
-    Answer,
     Case,
     GivenAnswer,
     Nothing,
@@ -27,12 +26,10 @@ from calibration.labeling.records import (
 from labeling_ui.components import eyebrow, prose, show, untrusted
 from labeling_ui.rating import here, interludes, reading
 from labeling_ui.rating.choices import Choice, answers
-from labeling_ui.rating.desk import Desk, as_sentence, idle, keep, load, too_early
+from labeling_ui.rating.desk import Desk, as_sentence, keep, load, too_early
 from labeling_ui.rating.dock import Bar, Button, draw
 from labeling_ui.rating.flow import START, Half, Said, Step, after, choices_at
 from labeling_ui.rating.keyboard import Screen, listen
-from labeling_ui.rating.quotes import quotes
-from labeling_ui.rating.version import UI_VERSION
 from rubrics.errors import JudgeCalibrationError
 
 _FIRST: Final = "Your own verdict first; the raters' answers come after it."
@@ -126,19 +123,7 @@ def choose(me: Person, task: Task, choice: Choice) -> None:
 
 def _record_first(me: Person, task: Task, said: Said, desk: Desk) -> None:
     now = here.clock()
-    shown_at = desk.shown_at or now
-    note = reading.noted(task)
-    answer = Answer(
-        value=said.answer,
-        reason=said.reason,
-        failure_mode=said.mode,
-        note=note,
-        spans=quotes(note, reading.judged_first(task)),
-        shown_at=shown_at,
-        decided_at=now,
-        ui_version=UI_VERSION,
-        idle=idle(shown_at, now),
-    )
+    answer = reading.answer_of(task, said, shown_at=desk.shown_at or now, decided_at=now)
     try:
         adjudicating.first_verdict(store=here.store(), rater=me.handle, task=task.key, answer=answer, now=now)
     except JudgeCalibrationError as error:

@@ -10,7 +10,6 @@ import streamlit as st
 from calibration.labeling import looking, rating
 from calibration.labeling.people import Role
 from calibration.labeling.records import (
-    Answer,
     IgnoredWhy,
     Nothing,
     Person,
@@ -20,12 +19,10 @@ from calibration.labeling.records import (
 )
 from labeling_ui.rating import here, interludes, lookback, memory, reading
 from labeling_ui.rating.choices import Choice
-from labeling_ui.rating.desk import Desk, as_sentence, idle, keep, load, too_early
+from labeling_ui.rating.desk import Desk, as_sentence, keep, load, too_early
 from labeling_ui.rating.dock import Bar, Button, draw
 from labeling_ui.rating.flow import START, Half, Said, Step, after, choices_at
 from labeling_ui.rating.keyboard import Screen, listen
-from labeling_ui.rating.quotes import quotes
-from labeling_ui.rating.version import UI_VERSION
 from rubrics.errors import JudgeCalibrationError
 
 _OTHER_TAB: Final = (
@@ -168,19 +165,7 @@ def _desk_of(me: Person, task: Task) -> Desk:
 
 def _store(me: Person, task: Task, said: Said, desk: Desk) -> None:
     now = here.clock()
-    note = reading.noted(task)
-    shown_at = desk.shown_at or now
-    answer = Answer(
-        value=said.answer,
-        reason=said.reason,
-        failure_mode=said.mode,
-        note=note,
-        spans=quotes(note, reading.judged_first(task)),
-        shown_at=shown_at,
-        decided_at=now,
-        ui_version=UI_VERSION,
-        idle=idle(shown_at, now),
-    )
+    answer = reading.answer_of(task, said, shown_at=desk.shown_at or now, decided_at=now)
     try:
         done = rating.answer(store=here.store(), rater=me.handle, task=task.key, answer=answer, now=now)
     except JudgeCalibrationError as error:

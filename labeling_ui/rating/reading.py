@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Final
 
 import streamlit as st
 from markupsafe import Markup
 
-from calibration.labeling.records import GivenAnswer, Progress, Revealed, Span, Task, TaskKind
+from calibration.labeling.records import Answer, GivenAnswer, Progress, Revealed, Span, Task, TaskKind
 from labeling_ui.components import (
     Range,
     criterion_panel,
@@ -22,7 +23,10 @@ from labeling_ui.components import (
     untrusted,
 )
 from labeling_ui.rating.choices import REASONS, Choice, answers, words
-from labeling_ui.rating.flow import Step
+from labeling_ui.rating.desk import idle
+from labeling_ui.rating.flow import Said, Step
+from labeling_ui.rating.quotes import quotes
+from labeling_ui.rating.version import UI_VERSION
 from rubrics.criterion import EvidenceSource
 
 COLUMNS: Final = (62, 38)
@@ -113,6 +117,22 @@ def _field(key: str, label: str, hint: str) -> None:
 def noted(task: Task) -> str:
     """What stands in the note."""
     return str(st.session_state.get(note_key(task)) or "").strip()
+
+
+def answer_of(task: Task, said: Said, *, shown_at: datetime, decided_at: datetime) -> Answer:
+    """What was said of the task as it is stored, with the note and the spans that it quotes."""
+    note = noted(task)
+    return Answer(
+        value=said.answer,
+        reason=said.reason,
+        failure_mode=said.mode,
+        note=note,
+        spans=quotes(note, judged_first(task)),
+        shown_at=shown_at,
+        decided_at=decided_at,
+        ui_version=UI_VERSION,
+        idle=idle(shown_at, decided_at),
+    )
 
 
 def judged_first(task: Task) -> list[tuple[str, str]]:
