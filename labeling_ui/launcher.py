@@ -57,6 +57,8 @@ def streamlit_options(settings: Settings) -> dict[str, Any]:
         "client.showErrorLinks": False,
         "client.disableDataExport": True,
         "runner.magicEnabled": False,
+        # a whole collection after every run takes 50 ms, in which nothing of the page is sent
+        "runner.postScriptGC": False,
         "logger.hideWelcomeMessage": True,
         "logger.level": "warning",
         "secrets.files": [],

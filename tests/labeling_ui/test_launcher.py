@@ -58,6 +58,11 @@ def test_what_is_open_by_default_is_closed() -> None:
     assert options["runner.magicEnabled"] is False
 
 
+def test_nothing_holds_up_the_sending_of_a_page() -> None:
+    """A collection of all garbage after every run takes 50 ms in which the next item waits."""
+    assert streamlit_options(LOCAL)["runner.postScriptGC"] is False
+
+
 def test_header_of_a_proxy_is_trusted_only_where_it_was_asked_for() -> None:
     """Only the mode `proxy` reads a name from a header."""
     proxied = Settings(app=AppName.RATE, sign_in=SignIn.PROXY, proxy_header="X-User")
