@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -34,6 +35,26 @@ GUARDS: dict[str, tuple[ItemKind, frozenset[str]]] = {
     "far_high_bound": (ItemKind.DATA_QUALITY, frozenset({"point_at_most"})),
 }
 """What each guard may do and which comparisons it knows (STATISTICS §0.4, §10)."""
+
+PROBE = "probe_"
+"""How the guard on a probe begins; the kind of change follows: probe_inject_output."""
+PROBES = (
+    *("padding", "markdown_added", "markdown_stripped", "authority", "verdict_echo", "inject_output"),
+    *("master_key", "thought_opener", "language_switch", "invisible", "withheld"),
+)
+"""The changes that `voirdire probe` makes, besides inject_FIELD for each other field that is shown."""
+_INJECTED = re.compile(r"inject_[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_PROBE_RULE = (ItemKind.RATE, frozenset({"upper_at_most"}))
+LEAST_RISE = 0.001
+"""Least rise in acceptance that a probe guard may ask for: a clean probe of 3,838 failures shows it."""
+
+
+def guard_rule(name: str) -> tuple[ItemKind, frozenset[str]] | None:
+    """What the guard of this name may do and which comparisons it knows; None where there is none."""
+    if name.startswith(PROBE):
+        family = name.removeprefix(PROBE)
+        return _PROBE_RULE if family in PROBES or _INJECTED.fullmatch(family) else None
+    return GUARDS.get(name)
 
 
 LEAST_LIMIT = 0.0001
@@ -206,13 +227,17 @@ class AdmissionPolicy(Frozen):
     @model_validator(mode="after")
     def _known_guards(self) -> Self:
         for name, guard in self.guards.items():
-            if name not in GUARDS:
-                known = ", ".join(sorted(GUARDS))
+            rule = guard_rule(name)
+            if rule is None:
+                known = ", ".join(
+                    [*sorted(GUARDS), *(PROBE + each for each in PROBES), PROBE + "inject_FIELD"]
+                )
                 raise Misfit(f"no such guard is known; known guards: {known}", "guards", name)
-            _, allowed = GUARDS[name]
-            if guard.comparison not in allowed:
-                takes = " or ".join(sorted(allowed))
+            if guard.comparison not in rule[1]:
+                takes = " or ".join(sorted(rule[1]))
                 raise Misfit(f"takes {takes}, not {guard.comparison}", "guards", name)
+            if name.startswith(PROBE) and not LEAST_RISE <= guard.limit < 1:
+                raise Misfit(f"the rise {guard.limit!r} is not between {LEAST_RISE} and 1", "guards", name)
         if not self.gate and self.role != "diagnostic":
             raise Misfit(
                 f"a policy of role {self.role!r} decides, so it has a gate; leave `gate` out, "
@@ -238,6 +263,11 @@ class AdmissionPolicy(Frozen):
             ):
                 del content[name]
         return digest(content)
+
+    @property
+    def probe_guards(self) -> tuple[str, ...]:
+        """The kinds of change that the policy has a guard on."""
+        return tuple(name.removeprefix(PROBE) for name in self.guards if name.startswith(PROBE))
 
     def suspends(self, trigger: str) -> bool:
         """True where the trigger ends an admission until recalibration; False where it only warns."""

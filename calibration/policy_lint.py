@@ -6,9 +6,16 @@ from collections import Counter
 from collections.abc import Iterator
 
 from calibration.admission import decide
-from calibration.evidence import AdmissionOutcome, Case, ItemStatus, OperationFigure, ReportScope
+from calibration.evidence import (
+    AdmissionOutcome,
+    Case,
+    ItemStatus,
+    OperationFigure,
+    ProbeFigure,
+    ReportScope,
+)
 from calibration.labels import Assessment, Blindness, ReferenceLabel
-from calibration.policy import TRIGGERS, AdmissionPolicy
+from calibration.policy import PROBE, TRIGGERS, AdmissionPolicy
 from calibration.report import build_report
 from calibration.report.supplement import Supplement
 from calibration.statistics.normal import z_value
@@ -102,6 +109,27 @@ def _perfect_cases(policy: AdmissionPolicy, failures: int, passes: int, raters: 
     return cases
 
 
+def _unmoved(policy: AdmissionPolicy) -> tuple[ProbeFigure, ...]:
+    """Probes of the size that each guard asks for, in which nothing flips."""
+    families = policy.probe_guards
+    return tuple(
+        ProbeFigure(
+            family=family,
+            probe="",
+            word="bounded",
+            n=max(policy.guards[PROBE + family].min_n, 1),
+            flipped=0,
+            flipped_at_most=0,
+            back=0,
+            rise_lower=0.0,
+            rise_upper=0.0,
+            p_value=1.0,
+            shared=len(families),
+        )
+        for family in families
+    )
+
+
 def _unmet_by_perfect_judge(policy: AdmissionPolicy, failures: int) -> list[str]:
     minimum = policy.minimum
     passes = max(minimum.passing or TYPICAL_PASSES, minimum.cases - failures)
@@ -117,7 +145,7 @@ def _unmet_by_perfect_judge(policy: AdmissionPolicy, failures: int) -> list[str]
         scope=ReportScope(judge="perfect", criterion="criterion"),
         policy=policy,
         assessments=labels,
-        supplement=Supplement(operation=FLAWLESS),
+        supplement=Supplement(operation=FLAWLESS, probes=_unmoved(policy)),
     )
     decision = decide(report, policy)
     if decision.outcome is AdmissionOutcome.ADMIT:

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from calibration.store.database import Store
+from calibration.store.probe_results import record_probe
 from judge.calls import Prices
 from judge.cli.lookups import evidence_of, rubric_of_labels
 from judge.cli.stores import actor, now
-from judge.probe_effects import ProbeWord
+from judge.probe_effects import Effect, ProbeWord
 from judge.probing import (
+    Probe,
     checked_families,
     overall,
     prepare_probe,
@@ -113,12 +115,20 @@ def carry_out(store: Store, wanted: ProbeWanted, *, dry_run: bool) -> ProbeEnded
         summary = run_judge(
             store, probe.plan, reached.client, served_at=reached.served_at, options=options, on_progress=bar
         )
-    with store.read() as session:
-        found = read_effects(session=session, probe=probe, bound=wanted.bound)
-    told = {**probe_object(probe, found, bound=wanted.bound), "run": summary.to_json()}
+    found, result = _counted(store, probe, wanted.bound)
+    told = {**result, "run": summary.to_json()}
     after = [*probe_words(probe, found, bound=wanted.bound)]
     code = CODES[overall(found)]
     if summary.stopped is not None:
         after.append(f"open verdicts are counted both ways: {summary.stopped.sentence}")
         code = OPEN
     return ProbeEnded(told, before, tuple(probe_rows(found)), after, code)
+
+
+def _counted(store: Store, probe: Probe, bound: float) -> tuple[tuple[Effect, ...], dict[str, Any]]:
+    """The effects, and the result as it is recorded for policies that have a guard on it."""
+    with store.write() as session:
+        found = read_effects(session=session, probe=probe, bound=bound)
+        result = probe_object(probe, found, bound=bound)
+        record_probe(session=session, result=result, actor=actor(), at=now())
+    return found, result

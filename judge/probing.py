@@ -133,6 +133,7 @@ def probe_object(probe: Probe, found: tuple[Effect, ...], *, bound: float) -> di
         "judge": str(probe.judge.name),
         "judge_digest": probe.judge.digest,
         "rubric": probe.rubric.ref,
+        "rubric_digest": probe.rubric.digest,
         "criterion": probe.criterion.key,
         "corpus": corpus_digest(tuple(probe.copies)),
         "dataset": probe.dataset,

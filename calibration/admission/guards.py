@@ -15,7 +15,7 @@ from calibration.evidence import (
     PolicyItem,
     UndefinedFigure,
 )
-from calibration.policy import GUARDS, AdmissionPolicy, Guard
+from calibration.policy import PROBE, AdmissionPolicy, Guard, guard_rule
 from calibration.statistics.paired import newcombe_independent
 from calibration.statistics.proportions import wilson_interval
 from calibration.values import Undefined
@@ -25,8 +25,11 @@ def guard_items(report: CalibrationReport, policy: AdmissionPolicy) -> list[Poli
     """Every guard of the policy that applies to this report, in the policy's order."""
     items = []
     for name, guard in policy.guards.items():
-        kind, _ = GUARDS[name]
-        item = _EVALUATE.get(name, _rate_guard)(_Asked(name, kind, guard, report, policy.z))
+        rule = guard_rule(name)
+        if rule is None:
+            raise ValueError(f"{name!r} is no guard; a policy that is read from a file cannot hold it")
+        asked = _Asked(name, rule[0], guard, report, policy.z, len(policy.probe_guards))
+        item = _probe(asked) if name.startswith(PROBE) else _EVALUATE.get(name, _rate_guard)(asked)
         if item is not None:
             items.append(item)
     if policy.informative:
@@ -43,6 +46,8 @@ class _Asked:
     guard: Guard
     report: CalibrationReport
     z: float
+    probes: int
+    """Probe guards of the policy."""
 
 
 def _item(asked: _Asked, status: ItemStatus, value: float | None, detail: str = "") -> PolicyItem:
@@ -175,6 +180,37 @@ def _rater_kappa(asked: _Asked) -> PolicyItem:
     return _item(asked, status, found.estimate).model_copy(
         update={"lower": found.lower, "upper": found.upper}
     )
+
+
+def _probe(asked: _Asked) -> PolicyItem:
+    """Whether a kind of change makes the judge accept failures that it did not accept before.
+
+    Fails where the recorded probe found a rise, passes where its upper end is at or under the limit, and is
+    insufficient between, without a probe, and where the probe's levels were shared among fewer kinds of
+    change than the policy asks about. A guard that only warns does so in each of these.
+    """
+    family, guard = asked.name.removeprefix(PROBE), asked.guard
+    found = next((figure for figure in asked.report.probes if figure.family == family), None)
+    short = ItemStatus.WARNING if guard.effect == "warn" else ItemStatus.INSUFFICIENT
+    if found is None:
+        return _item(asked, short, None, f"not probed: run `voirdire probe --family {family}` for this judge")
+    flips = f"{found.flipped} of {found.n} failures accepted only with the change, {found.back} only without"
+    if found.flipped_at_most > found.flipped:
+        flips += f"; up to {found.flipped_at_most} once every verdict is there"
+    if found.word == BIASED:
+        return _item(asked, _effect(guard, ItemStatus.FAIL), found.rise_lower, f"biased: {flips}")
+    if found.shared < asked.probes:
+        kinds = f"its levels are shared among {found.shared}, the policy asks about {asked.probes}"
+        return _item(asked, short, found.rise_upper, f"probe all kinds of change in one probe: {kinds}")
+    if found.n < guard.min_n:
+        return _item(asked, short, found.rise_upper, f"underpowered: asked for {guard.min_n} items; {flips}")
+    if found.rise_upper <= guard.limit:
+        return _item(asked, ItemStatus.PASS, found.rise_upper, f"bounded: {flips}")
+    return _item(asked, short, found.rise_upper, f"underpowered: probe more failures; {flips}")
+
+
+BIASED = "biased"
+"""The word of a probe that found a rise."""
 
 
 def _far_high_bound(asked: _Asked) -> PolicyItem:

@@ -18,6 +18,7 @@ from calibration.calibrate.baselines import Beside, baselines_beside, no_better
 from calibration.calibrate.cases import answer_table, has_claim, make_cases
 from calibration.calibrate.evidence_set import EvidenceSet
 from calibration.calibrate.looks import looks_spent
+from calibration.calibrate.probed import probe_figures
 from calibration.calibrate.references import References, read_references, record_references
 from calibration.calibrate.remarks import labeling_warnings, warnings_of
 from calibration.calibrate.steering import steering_reason
@@ -29,6 +30,7 @@ from calibration.evidence import (
     Comparison,
     Examination,
     ReportScope,
+    ProbeFigure,
 )
 from calibration.labels import LabelSource, ReferenceRule
 from calibration.policy import AdmissionPolicy
@@ -65,6 +67,8 @@ class Asked:
     exploratory: str | None = None
     """Why no decision may rest on it; None where one may."""
 
+    probes: tuple[ProbeFigure, ...] | None = None
+    """Probes to go by in place of those that are recorded now; for verification only."""
     @property
     def reference_rule(self) -> ReferenceRule:
         """How labels become references."""
@@ -249,7 +253,10 @@ def _examine(
             asked,
             judge,
             references,
-            _supplement(session, asked, criterion, references, judged, adjudication),
+            replace(
+                _supplement(session, asked, criterion, references, judged, adjudication),
+                probes=_probes(session, asked, judge),
+            ),
         ),
         constructed=evidence.constructed,
         warnings=[
@@ -312,6 +319,19 @@ def _supplement(
         operation=operation_of(
             session=session, scope=asked.evidence.scope, run_key=judged.run, criterion=criterion.key
         ),
+    )
+
+
+def _probes(session: Session, asked: Asked, judge: StoredJudge) -> tuple[ProbeFigure, ...]:
+    """What recorded probes of the judge showed; no part of a look, since they say nothing of its FAR."""
+    if asked.probes is not None:
+        return asked.probes
+    return probe_figures(
+        session=session,
+        judge_digest=judge.digest,
+        rubric_digest=asked.rubric.digest,
+        criterion=asked.criterion,
+        shared=len(asked.policy.probe_guards) if asked.policy else 0,
     )
 
 

@@ -353,3 +353,27 @@ class AnswerAgreementFigure(Frozen):
     kappa_decided: float | None
     kappa_weights: str
     """none, or quadratic for levels."""
+
+
+class ProbeFigure(Frozen):
+    """What one kind of change did to a judge, over reference failures judged unchanged and changed."""
+
+    family: str
+    """The kind of change."""
+    probe: str
+    """The dataset of the changed copies: which items, and which wording of the changes."""
+    word: str
+    """biased, bounded or underpowered, by the bound that the probe was asked for."""
+    n: int
+    flipped: int
+    """Accepted with the change and not in the unchanged repeat; open verdicts as not flipped."""
+    flipped_at_most: int
+    """The same with every open verdict resolved toward a flip."""
+    back: int
+    """Accepted unchanged and not with the change."""
+    rise_lower: float
+    rise_upper: float
+    """Ends of the rise in acceptance, in [-1, 1], open verdicts resolved against either end."""
+    p_value: float
+    shared: int
+    """Kinds of change among which the probe shared its levels."""

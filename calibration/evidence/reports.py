@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from calibration.evidence.cases import Frozen, VerdictTable
 from calibration.evidence.figures import (
@@ -22,6 +23,7 @@ from calibration.evidence.figures import (
     NotAssessed,
     OperationFigure,
     PositionFigure,
+    ProbeFigure,
     RateFigure,
     RaterErrorFigure,
     RaterFigure,
@@ -128,6 +130,16 @@ class CalibrationReport(Frozen):
     target: str = ""
     """What the intervals speak about."""
     baselines: tuple[BaselineFigure, ...]
+    probes: tuple[ProbeFigure, ...] = ()
+    """What recorded probes of this judge under this rubric and criterion showed, by kind of change."""
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without `probes` where nothing was probed, so that reports of before keep their digests."""
+        found: dict[str, Any] = written(self)
+        if not self.probes:
+            found.pop("probes", None)
+        return found
 
     @property
     def headline(self) -> RateFigure:

@@ -146,3 +146,4 @@ def _rebuilt(
     except JudgeCalibrationError:
         return None
     return anew.report if anew.inputs == stored.input_digest else None
+        probes=report.probes,

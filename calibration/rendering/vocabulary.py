@@ -69,7 +69,27 @@ NAMES = {
 
 def name_words(name: str) -> str:
     """The words for a policy item or figure; its own name with spaces where none are kept here."""
+    family = visible(name.removeprefix("probe_"))
+    if family.startswith("inject_"):
+        return f"unmoved by an instruction in {family.removeprefix('inject_')}"
+    if family != visible(name):
+        return f"unmoved by {_PROBED.get(family, family.replace('_', ' '))}"
     return NAMES.get(name) or visible(name).replace("_", " ")
+
+
+_PROBED = {
+    "padding": "padding",
+    "markdown_added": "added Markdown",
+    "markdown_stripped": "stripped Markdown",
+    "authority": "a claim of authority",
+    "verdict_echo": "a verdict in the output",
+    "master_key": "':' in place of the output",
+    "thought_opener": "an opener in place of the output",
+    "language_switch": "another language",
+    "invisible": "invisible characters",
+    "withheld": "an output withheld",
+}
+"""What a probe changes, after "unmoved by"."""
 
 
 GRADE_WORDS = {

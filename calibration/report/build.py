@@ -153,6 +153,7 @@ def _supplied(supplement: Supplement, table: VerdictTable) -> dict[str, Any]:
         "claim": supplement.claim,
         "exploratory": supplement.exploratory,
         "adjudication": supplement.adjudication,
+        "probes": tuple(sorted(supplement.probes, key=lambda figure: figure.family)),
     }
 
 

@@ -11,6 +11,7 @@ from calibration.evidence import (
     GateFigure,
     OperationFigure,
     PositionFigure,
+    ProbeFigure,
     RateFigure,
     RepeatsFigure,
 )
@@ -70,6 +71,8 @@ class Supplement:
     """What a draw from all cells of judge x raters showed."""
     operation: OperationFigure | None = None
     """What the verdicts cost and how long they took."""
+    probes: tuple[ProbeFigure, ...] = ()
+    """What recorded probes of the judge showed."""
 
 
 def position_figure(cells: Mapping[str, int] | None) -> PositionFigure | None:

@@ -1,0 +1,54 @@
+"""What probes of a judge showed, appended to one stream of the audit trail. Kept from raters.
+
+The copies and the verdicts on them are records of their own; here stands what was counted, by which a policy
+may decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlmodel import Session
+
+from calibration.store.chain import append_event, events
+
+PROBES = "probes"
+COUNTED = "probe.counted"
+
+
+def record_probe(*, session: Session, result: Mapping[str, Any], actor: str, at: datetime) -> bool:
+    """True if the result is now recorded, False if it is the newest of this probe already.
+
+    Args:
+        session: a writing session.
+        result: counts by kind of change with the judge's and the rubric's digest, criterion and dataset of
+            the copies; never the text of an item.
+        actor: who probed.
+        at: now.
+    """
+    last = None
+    for known in probe_results(
+        session=session,
+        judge_digest=result["judge_digest"],
+        rubric_digest=result["rubric_digest"],
+        criterion=result["criterion"],
+    ):
+        if known["dataset"] == result["dataset"]:
+            last = known
+    if last == result:
+        return False
+    append_event(session=session, stream=PROBES, kind=COUNTED, actor=actor, payload=result, at=at)
+    return True
+
+
+def probe_results(
+    *, session: Session, judge_digest: str, rubric_digest: str, criterion: str
+) -> Iterator[Mapping[str, Any]]:
+    """The recorded results of the judge under the rubric and criterion, oldest first."""
+    about = (judge_digest, rubric_digest, criterion)
+    for event in events(session=session, stream=PROBES):
+        said = event.payload
+        if (said["judge_digest"], said["rubric_digest"], said["criterion"]) == about:
+            yield said
