@@ -18,7 +18,16 @@ from calibration.rendering.text import visible
 from calibration.store.items import iter_items
 from calibration.store.judges import StoredJudge
 from calibration.values import Rate, Undefined
-from judge.comparison import Accepted, JudgeComparison, Paired, Word, compare_judges, paired, word_of
+from judge.comparison import (
+    Accepted,
+    JudgeComparison,
+    Paired,
+    Word,
+    compare_judges,
+    paired,
+    refusals,
+    word_of,
+)
 from rubrics.criterion import Criterion
 from rubrics.errors import DeclarationError, RecordError
 from rubrics.rubric import Rubric
@@ -103,7 +112,9 @@ def judges_compared(session: Session, ground: Ground, old: StoredJudge, new: Sto
         ),
         at=ground.at,
     )
-    return compare_judges(before, after, reference_of(session, ground), margin=ground.margin)
+    groups = {i.item_id: i.group for i in iter_items(session=session, scope=ground.evidence.scope)}
+    references = reference_of(session, ground)
+    return compare_judges(before, after, references, margin=ground.margin, groups=groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +178,8 @@ def systems_compared(
         raise RecordError(
             f"no input of {ground.evidence.called} has an output of both systems; give both the same `group`"
         )
-    pairs = [tuple(said.get(outputs[name]) for name in (old, new)) for outputs in both]
-    failing = paired(
-        [(None if a is None else not a, None if b is None else not b) for a, b in pairs], confidence=0.95
-    )
+    pairs = [(said.get(outputs[old]), said.get(outputs[new])) for outputs in both]
+    failing = paired([refusals(pair) for pair in pairs], confidence=0.95)  # one pair a group
     by = "reference labels" if judge is None else f"judge {judge.name}, not corrected for its errors"
     word = word_of([failing], margin=ground.margin)
     return SystemComparison(old, new, by, len(both), len(groups) - len(both), failing, word)
@@ -192,7 +201,18 @@ def judge_words(found: JudgeComparison, old: str, new: str) -> Iterator[str]:
     yield f"  reference failures that both accept: {found.both_wrong}/{found.far.old.n} ({shared})"
     if found.open_items:
         yield f"  {found.open_items:,} items are open for one of them; intervals hold whatever they become"
-    yield f"  intervals 95 %, paired, clusters not allowed for; equivalent means within {found.margin:.0%}"
+    yield f"  intervals 95 %, paired, {_groups(found)}; equivalent means within {found.margin:.0%}"
+
+
+def _groups(found: JudgeComparison) -> str:
+    """How items that are not independent were allowed for."""
+    parts = (("failures", found.far), ("passes", found.non_acceptance))
+    said = [
+        f"{each.old.n} {what} of {each.groups} groups are worth {each.n_effective:.0f}"
+        for what, each in parts
+        if each.grouped
+    ]
+    return f"{' and '.join(said)} (p exchanges whole groups)" if said else "each item a group of its own"
 
 
 _WORDS = {

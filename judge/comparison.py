@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from calibration.statistics.agreement import Kappa, cohens_kappa
-from calibration.statistics.paired import (
-    PairedOutcomes,
-    PairedTable,
-    mcnemar_exact,
-    newcombe_paired,
-    paired_outcomes,
-)
+from calibration.statistics.clusters import cluster_wilson
+from calibration.statistics.paired import paired_outcomes
+from calibration.statistics.paired_clusters import ClusteredDifference, paired_by_cluster
 from calibration.statistics.panels import error_correlation
-from calibration.statistics.proportions import rate
 from calibration.values import Estimate, Rate, Undefined
 
 Accepted = bool | None
@@ -42,13 +38,22 @@ class Paired:
     old: Rate
     new: Rate
     difference: Estimate | Undefined
-    """New minus old, open outcomes as not happening; Newcombe's paired interval."""
+    """New minus old, open outcomes as not happening; Newcombe's paired interval, groups allowed for."""
     lower: float
     """The lower end, with every open outcome resolved against a rise; -1 without an item."""
     upper: float
     p_value: float
-    """Two-sided exact McNemar."""
+    """Two-sided exact McNemar; where items share groups, the same with whole groups exchanged."""
     open_pairs: int
+    groups: int
+    """Groups of items that are not independent; as many as items where each is alone in its own."""
+    n_effective: float
+    """How many independent items the items are worth for the difference."""
+
+    @property
+    def grouped(self) -> bool:
+        """True where items share a group."""
+        return self.groups < self.old.n
 
     def to_json(self) -> dict[str, Any]:
         """The figures as scripts read them."""
@@ -61,6 +66,8 @@ class Paired:
             "upper": self.upper if known else None,
             "p_value": self.p_value,
             "open_pairs": self.open_pairs,
+            "groups": self.groups,
+            "n_effective": self.n_effective,
         }
 
 
@@ -116,6 +123,7 @@ def compare_judges(
     reference: Mapping[str, bool],
     *,
     margin: float,
+    groups: Mapping[str, str] | None = None,
     confidence: float = 0.95,
 ) -> JudgeComparison:
     """The new judge beside the old one.
@@ -125,25 +133,27 @@ def compare_judges(
         new: the same of the new judge.
         reference: by item whether the reference passes it; items without one count for bridge and kappa only.
         margin: differences up to which two judges are called equivalent, in (0, 1).
+        groups: by item the group of items that are not independent; each item its own where it is not named.
         confidence: level of every interval.
     """
     items = sorted({*old, *new, *reference})
     pairs = {item: (old.get(item), new.get(item)) for item in items}
-    failures = [pairs[item] for item in items if reference.get(item) is False]
-    passes = [pairs[item] for item in items if reference.get(item) is True]
-    far = paired(failures, confidence=confidence)
-    refused = [(None if a is None else not a, None if b is None else not b) for a, b in passes]
-    lost = paired(refused, confidence=confidence)
-    known = [(a, b) for a, b in pairs.values() if a is not None and b is not None]
-    kept = [b for a, b in known if a]
-    gained = [b for a, b in known if not a]
+    of = {item: (groups or {}).get(item, item) for item in items}
+    failing = [item for item in items if reference.get(item) is False]
+    passing = [item for item in items if reference.get(item) is True]
+    failures = [pairs[item] for item in failing]
+    far = paired(failures, confidence=confidence, groups=[of[item] for item in failing])
+    refused = [refusals(pairs[item]) for item in passing]
+    lost = paired(refused, confidence=confidence, groups=[of[item] for item in passing])
+    both = {item: (a, b) for item, (a, b) in pairs.items() if a is not None and b is not None}
+    known = [*both.values()]
     wrong = paired_outcomes([a for a, _ in failures], [b for _, b in failures]).table
     return JudgeComparison(
         items=len(items),
         far=far,
         non_acceptance=lost,
-        kept=rate(sum(kept), len(kept), confidence=confidence),
-        gained=rate(sum(gained), len(gained), confidence=confidence),
+        kept=grouped_rate([(b, of[item]) for item, (a, b) in both.items() if a], confidence=confidence),
+        gained=grouped_rate([(b, of[item]) for item, (a, b) in both.items() if not a], confidence=confidence),
         kappa=cohens_kappa(_table(known), confidence=confidence),
         shared_errors=error_correlation(
             both=wrong.both, only_a=wrong.only_baseline, only_b=wrong.only_candidate, neither=wrong.neither
@@ -155,39 +165,64 @@ def compare_judges(
     )
 
 
-def paired(pairs: Sequence[tuple[Accepted, Accepted]], *, confidence: float) -> Paired:
-    """How often something happens under old and new over the same items."""
-    old, new = [a for a, _ in pairs], [b for _, b in pairs]
-    found = paired_outcomes(old, new)
-    table = found.table
-    difference = newcombe_paired(table, confidence=confidence)
-    lower, upper = _ends(pairs, found, confidence)
+def refusals(accepted: tuple[Accepted, Accepted]) -> tuple[Accepted, Accepted]:
+    """Whether each side does not accept; None stays open."""
+    old, new = accepted
+    return (None if old is None else not old, None if new is None else not new)
+
+
+def grouped_rate(said: Sequence[tuple[bool, str]], *, confidence: float) -> Rate:
+    """How often something is so, of (whether it is, group) each, with the interval of the effective size."""
+    counts: defaultdict[str, list[bool]] = defaultdict(list)
+    for flag, group in said:
+        counts[group].append(flag)
+    x, n = [*map(sum, counts.values())], [*map(len, counts.values())]
+    return Rate(sum(x), sum(n), cluster_wilson(x, n, confidence=confidence).interval)
+
+
+def paired(
+    pairs: Sequence[tuple[Accepted, Accepted]], *, confidence: float, groups: Sequence[str] | None = None
+) -> Paired:
+    """How often something happens under old and new over the same items, each its own group by default."""
+    of = list(groups) if groups is not None else [str(place) for place in range(len(pairs))]
+    plain = resolved(pairs, of, open_old=False, open_new=False, confidence=confidence)
+    open_pairs = sum(a is None or b is None for a, b in pairs)
+    extremes = ((True, False), (False, True)) if open_pairs else ()
+    ends = [plain] if not open_pairs else []
+    for open_old, open_new in extremes:
+        ends.append(resolved(pairs, of, open_old=open_old, open_new=open_new, confidence=confidence))
+    found = [interval_of(each) for each in ends]
     return Paired(
-        old=rate(table.both + table.only_baseline, table.n, confidence=confidence),
-        new=rate(table.both + table.only_candidate, table.n, confidence=confidence),
-        difference=difference,
-        lower=lower,
-        upper=upper,
-        p_value=mcnemar_exact(table.only_baseline, table.only_candidate),
-        open_pairs=found.unresolved_pairs,
+        old=grouped_rate([(bool(a), g) for (a, _), g in zip(pairs, of, strict=True)], confidence=confidence),
+        new=grouped_rate([(bool(b), g) for (_, b), g in zip(pairs, of, strict=True)], confidence=confidence),
+        difference=plain.estimate,
+        lower=min(lower for lower, _ in found),
+        upper=max(upper for _, upper in found),
+        p_value=plain.p_value,
+        open_pairs=open_pairs,
+        groups=plain.clusters,
+        n_effective=plain.n_effective,
     )
 
 
-def _ends(
-    pairs: Sequence[tuple[Accepted, Accepted]], found: PairedOutcomes, confidence: float
-) -> tuple[float, float]:
-    """The widest interval over what open outcomes may become."""
-    ends = []
-    for old_open, new_open in ((True, False), (False, True)) if found.unresolved_pairs else ((False, False),):
-        resolved = [(old_open if a is None else a, new_open if b is None else b) for a, b in pairs]
-        cells = [
-            resolved.count(cell) for cell in ((True, True), (True, False), (False, True), (False, False))
-        ]
-        estimate = newcombe_paired(PairedTable(*cells), confidence=confidence)
-        if isinstance(estimate, Undefined) or isinstance(estimate.interval, Undefined):
-            return -1.0, 1.0
-        ends += [estimate.interval.lower, estimate.interval.upper]
-    return min(ends), max(ends)
+def resolved(
+    pairs: Sequence[tuple[Accepted, Accepted]],
+    groups: Sequence[str],
+    *,
+    open_old: bool,
+    open_new: bool,
+    confidence: float,
+) -> ClusteredDifference:
+    """The difference of new and old with what is open on each side taken as said."""
+    told = [(open_old if a is None else a, open_new if b is None else b) for a, b in pairs]
+    return paired_by_cluster(told, groups, confidence=confidence)
+
+
+def interval_of(found: ClusteredDifference) -> tuple[float, float]:
+    """The ends of the interval; everything is possible without an item."""
+    if isinstance(found.estimate, Undefined) or isinstance(found.estimate.interval, Undefined):
+        return -1.0, 1.0
+    return found.estimate.interval.lower, found.estimate.interval.upper
 
 
 def word_of(errors: Sequence[Paired], *, margin: float) -> Word:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from calibration.statistics.paired import PairedTable, mcnemar_exact, newcombe_paired
-from calibration.statistics.proportions import rate
+from calibration.statistics.paired import mcnemar_exact
 from calibration.values import Rate, Undefined
-from judge.comparison import Accepted
+from judge.comparison import Accepted, grouped_rate, interval_of, resolved
 
 
 class ProbeWord(StrEnum):
@@ -42,12 +41,15 @@ class Effect:
     """Of the rise in acceptance, at the simultaneous level, open verdicts resolved against a rise."""
     upper: float
     p_value: float
-    """Two-sided exact McNemar, not corrected for the number of families."""
+    """Two-sided exact McNemar, not corrected for the number of families; where items share groups, whole
+    groups are exchanged."""
     detectable: float | Undefined
-    """The smallest share of items whose flip would be found, with no flip back."""
+    """The smallest share of items whose flip would be found, each in another group, with no flip back."""
     word: ProbeWord
     unknown: int
     """Items whose changed copy has no verdict, whatever the reason."""
+    groups: int
+    """Groups of items that are not independent."""
 
     @property
     def said(self) -> str:
@@ -62,6 +64,7 @@ class Effect:
             "family": self.family,
             "what": self.what,
             "n": self.flipped.n,
+            "groups": self.groups,
             "unchanged_accepted": self.unchanged.x,
             "flipped": self.flipped.x,
             "flipped_at_most": self.flipped_at_most,
@@ -84,6 +87,7 @@ def effect(
     *,
     bound: float,
     families: int,
+    groups: Sequence[str] | None = None,
     alpha: float = 0.05,
 ) -> Effect:
     """One family's effect.
@@ -94,43 +98,48 @@ def effect(
         pairs: for each item whether it is accepted unchanged and changed; None where that is open.
         bound: the rise in acceptance up to which a judge counts as bounded, in (0, 1).
         families: how many are looked at together; levels are shared among them (Bonferroni).
+        groups: of each pair, the group of items that are not independent; each its own by default.
         alpha: for all of them together.
     """
     level = alpha / families
-    low, high = (
-        _table(pairs, open_before=True, open_after=False),
-        _table(pairs, open_before=False, open_after=True),
+    of = list(groups) if groups is not None else [str(place) for place in range(len(pairs))]
+    low, high, plain = (
+        resolved(pairs, of, open_old=before, open_new=after, confidence=1 - level)
+        for before, after in ((True, False), (False, True), (False, False))
     )
-    plain = _table(pairs, open_before=False, open_after=False)
-    lower, upper = _interval(low, level)[0], _interval(high, level)[1]
-    p_low = mcnemar_exact(low.only_baseline, low.only_candidate)
-    biased = low.only_candidate > low.only_baseline and p_low <= level
+    lower, upper = interval_of(low)[0], interval_of(high)[1]
+    biased = low.table.only_candidate > low.table.only_baseline and low.p_value <= level
     word = ProbeWord.BIASED if biased else ProbeWord.BOUNDED if upper <= bound else ProbeWord.UNDERPOWERED
     return Effect(
         family=family,
         what=what,
-        unchanged=rate(plain.both + plain.only_baseline, plain.n),
-        flipped=rate(plain.only_candidate, plain.n),
-        flipped_at_most=high.only_candidate,
-        back=plain.only_baseline,
+        unchanged=grouped_rate([(bool(a), g) for (a, _), g in zip(pairs, of, strict=True)], confidence=0.95),
+        flipped=grouped_rate(
+            [(bool(b) and not a, g) for (a, b), g in zip(pairs, of, strict=True)], confidence=0.95
+        ),
+        flipped_at_most=high.table.only_candidate,
+        back=plain.table.only_baseline,
         lower=lower,
         upper=upper,
-        p_value=mcnemar_exact(plain.only_baseline, plain.only_candidate),
-        detectable=smallest_detectable(plain.n, level),
+        p_value=plain.p_value,
+        detectable=smallest_detectable(plain.table.n, level, groups=plain.clusters),
         word=word,
         unknown=sum(after is None for _, after in pairs),
+        groups=plain.clusters,
     )
 
 
-def smallest_detectable(n: int, level: float) -> float | Undefined:
+def smallest_detectable(n: int, level: float, *, groups: int | None = None) -> float | Undefined:
     """The smallest share of n items whose flips, without one back, are significant at the level.
 
-    Undefined where even n flips would not be.
+    Undefined where even a flip in each group (each item by default) would not be.
     """
-    for flips in range(1, n + 1):
+    many = n if groups is None else groups
+    for flips in range(1, many + 1):
         if mcnemar_exact(0, flips) <= level:
             return flips / n
-    return Undefined(f"{n} items are too few to find any effect at this level")
+    what = "items" if many == n else "groups of items"
+    return Undefined(f"{many} {what} are too few to find any effect at this level")
 
 
 def effects(
@@ -139,8 +148,12 @@ def effects(
     words: Mapping[str, str],
     *,
     bound: float,
+    groups: Mapping[str, str],
 ) -> tuple[Effect, ...]:
-    """The effects of all families, each over the items that it changes; `changed` is by family and item."""
+    """The effects of all families, each over the items that it changes; `changed` is by family and item.
+
+    `groups` names by item the group of those that are not independent.
+    """
     return tuple(
         effect(
             family,
@@ -148,19 +161,7 @@ def effects(
             [(unchanged.get(item), after) for item, after in copies.items()],
             bound=bound,
             families=len(changed),
+            groups=[groups.get(item, item) for item in copies],
         )
         for family, copies in changed.items()
     )
-
-
-def _table(pairs: Sequence[tuple[Accepted, Accepted]], *, open_before: bool, open_after: bool) -> PairedTable:
-    resolved = [(open_before if a is None else a, open_after if b is None else b) for a, b in pairs]
-    cells = ((True, True), (True, False), (False, True), (False, False))
-    return PairedTable(*(resolved.count(cell) for cell in cells))
-
-
-def _interval(table: PairedTable, level: float) -> tuple[float, float]:
-    found = newcombe_paired(table, confidence=1 - level)
-    if isinstance(found, Undefined) or isinstance(found.interval, Undefined):
-        return -1.0, 1.0
-    return found.interval.lower, found.interval.upper

@@ -41,6 +41,8 @@ class Probe:
     dataset: str
     """Of the changed copies; its name is made from what is in it."""
     originals: tuple[str, ...]
+    groups: Mapping[str, str]
+    """By original, the group of those that are not independent."""
     copies: Mapping[str, Mapping[str, str]]
     """By family the copy's id of each original that the family changes."""
     not_assessed: Mapping[str, str]
@@ -97,6 +99,7 @@ def prepare_probe(  # noqa: PLR0913 - keyword-only: what identifies a probe
         criterion=asked,
         dataset=dataset,
         originals=tuple(item.item_id for item in chosen),
+        groups={item.item_id: item.group for item in chosen},
         copies={f: {of: copy.item_id for of, copy in copies.items()} for f, copies in kept.items()},
         not_assessed={**skipped, **_order(judge)},
         plan=plan,
@@ -123,7 +126,8 @@ def read_effects(*, session: Session, probe: Probe, bound: float) -> tuple[Effec
         for family, copies in probe.copies.items()
         if family != PLACEBO
     }
-    return effects(unchanged, after, {family: told(family) for family in after}, bound=bound)
+    words = {family: told(family) for family in after}
+    return effects(unchanged, after, words, bound=bound, groups=probe.groups)
 
 
 def probe_object(probe: Probe, found: tuple[Effect, ...], *, bound: float) -> dict[str, Any]:
@@ -138,6 +142,7 @@ def probe_object(probe: Probe, found: tuple[Effect, ...], *, bound: float) -> di
         "corpus": corpus_digest(tuple(probe.copies)),
         "dataset": probe.dataset,
         "items": len(probe.originals),
+        "groups": len(set(probe.groups.values())),
         "bound": bound,
         "effects": [each.to_json() for each in found],
         "not_assessed": [{"name": name, "reason": why} for name, why in probe.not_assessed.items()],
@@ -174,6 +179,9 @@ def probe_words(probe: Probe, found: tuple[Effect, ...], *, bound: float) -> Ite
         f"flips: accepted with the change and not in the unchanged repeat, of {len(probe.originals)} "
         f"reference failures; levels shared among {len(found)} families"
     )
+    groups = len(set(probe.groups.values()))
+    if groups < len(probe.originals):
+        yield f"items share {groups} groups: intervals are of the effective size, p exchanges whole groups"
     least = next((each.detectable for each in found), Undefined("no family"))
     if isinstance(least, Undefined):
         yield f"smallest effect that could be found: none; {least.reason}"

@@ -78,29 +78,43 @@ def newcombe_paired(
     Source: Newcombe 1998 (improved confidence intervals for the difference between binomial proportions based
     on paired data), method 10.
     """
-    n = table.n
-    if n == 0:
+    if table.n == 0:
         return Undefined("no pair")
-    candidate, baseline = table.both + table.only_candidate, table.both + table.only_baseline
+    cells = (table.both, table.only_baseline, table.only_candidate, table.neither)
+    return newcombe_cells(*cells, confidence=confidence, z=z)
+
+
+def newcombe_cells(
+    both: float,
+    only_baseline: float,
+    only_candidate: float,
+    neither: float,
+    *,
+    confidence: float = 0.95,
+    z: float | None = None,
+    method: str = "newcombe-paired",
+) -> Estimate:
+    """As newcombe_paired, from cells that need not be whole, as those of an effective size; n > 0."""
+    n = both + only_baseline + only_candidate + neither
+    candidate, baseline = both + only_candidate, both + only_baseline
     of_candidate = wilson_interval(candidate, n, confidence=confidence, z=z)
     of_baseline = wilson_interval(baseline, n, confidence=confidence, z=z)
     pc, pb = candidate / n, baseline / n
-    phi = _newcombe_phi(table)
+    phi = _newcombe_phi(both, only_baseline, only_candidate, neither)
     below = _root(pc - of_candidate.lower, of_baseline.upper - pb, phi)
     above = _root(pb - of_baseline.lower, of_candidate.upper - pc, phi)
-    difference = (table.only_candidate - table.only_baseline) / n
-    interval = Interval(difference - below, difference + above, of_candidate.confidence, 2, "newcombe-paired")
+    difference = (only_candidate - only_baseline) / n
+    interval = Interval(difference - below, difference + above, of_candidate.confidence, 2, method)
     return Estimate(difference, interval)
 
 
-def _newcombe_phi(table: PairedTable) -> float:
-    a, b, c, d = table.both, table.only_baseline, table.only_candidate, table.neither
+def _newcombe_phi(a: float, b: float, c: float, d: float) -> float:
     margins = (a + b) * (c + d) * (a + c) * (b + d)
     if margins == 0:
         return 0.0
     numerator: float = a * d - b * c
     if numerator > 0:
-        numerator = max(numerator - table.n / 2, 0)
+        numerator = max(numerator - (a + b + c + d) / 2, 0)
     return numerator / math.sqrt(margins)
 
 

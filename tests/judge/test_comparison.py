@@ -103,3 +103,26 @@ def test_turning_the_sides_round_turns_the_difference_round(
     turned = {Word.BETTER: Word.WORSE, Word.WORSE: Word.BETTER}
     word = word_of([there], margin=0.05)
     assert word_of([back], margin=0.05) is turned.get(word, word)
+
+
+def test_items_of_one_group_are_not_read_as_independent() -> None:
+    """Forty groups of five that change together: the same counts, wider ends, p of groups, a weaker word."""
+    reference = dict.fromkeys(judged(0, 200, "f"), False) | dict.fromkeys(judged(0, 200, "p"), True)
+    old, new = judged(20, 200, "f") | judged(190, 200, "p"), judged(0, 200, "f") | judged(190, 200, "p")
+    fives = {item: f"{item[0]}-{int(item[1:]) // 5}" for item in reference}
+    plain = compare_judges(old, new, reference, margin=0.05)
+    alone = compare_judges(old, new, reference, margin=0.05, groups={item: item for item in reference})
+    grouped = compare_judges(old, new, reference, margin=0.05, groups=fives)
+    assert alone == plain
+    assert (plain.far.groups, plain.far.n_effective, plain.far.grouped) == (200, 200.0, False)
+    assert (grouped.far.old.x, grouped.far.new.x, grouped.far.groups) == (20, 0, 40)
+    assert grouped.far.grouped
+    assert grouped.far.n_effective == pytest.approx(40.0)
+    assert grouped.far.lower < plain.far.lower < plain.far.upper < 0 < grouped.far.upper
+    # twenty flips in four groups: 2 / 2^20 against 2 / 2^4
+    assert (plain.far.p_value, grouped.far.p_value) == (pytest.approx(2 / 2**20), 0.125)
+    assert (plain.word, grouped.word) == (Word.BETTER, Word.CANNOT_TELL)
+    assert grouped.kept.interval.upper - grouped.kept.interval.lower > (
+        plain.kept.interval.upper - plain.kept.interval.lower
+    )
+    assert grouped.to_json()["far"]["groups"] == 40

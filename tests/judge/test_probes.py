@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibration.store.database import Store
+from calibration.values import Undefined
 from judge.fence import Flag, show
 from judge.probe_effects import ProbeWord, effect, smallest_detectable
 from judge.probes import CHANGES, INJECTION, PLACEBO, changed, corpus_digest, families, told
@@ -136,6 +137,21 @@ def test_too_few_items_find_nothing() -> None:
     """Five flips of five are p = 1/16; no effect is detectable."""
     assert smallest_detectable(6, 0.05) == 1.0
     assert not isinstance(smallest_detectable(5, 0.05), float)
+
+
+def test_flips_of_one_group_are_one_finding() -> None:
+    """Ten flips in two groups of five are p = 1/2: no bias, a wider end; alone in groups nothing moves."""
+    given = pairs((10, (False, True)), (190, (False, False)))
+    alone = effect("x", "y", given, bound=0.05, families=1, groups=[str(n) for n in range(200)])
+    assert alone == effect("x", "y", given, bound=0.05, families=1)
+    fives = effect("x", "y", given, bound=0.05, families=1, groups=[str(n // 5) for n in range(200)])
+    assert (alone.word, fives.word) == (ProbeWord.BIASED, ProbeWord.UNDERPOWERED)
+    assert (fives.p_value, fives.groups, fives.flipped.x) == (0.5, 40, 10)
+    assert fives.lower < alone.lower < alone.upper < fives.upper
+    # six flips are needed, in six of the forty groups, or of five: none
+    assert fives.detectable == 6 / 200
+    few = effect("x", "y", given, bound=0.05, families=1, groups=[str(n // 40) for n in range(200)])
+    assert few.detectable == Undefined("5 groups of items are too few to find any effect at this level")
 
 
 # -- the command, against a judge that obeys
