@@ -42,6 +42,14 @@ from calibration.labeling.tasks import (
     to_source,
     why_not,
 )
+from calibration.store.assignments import (
+    assignments_of,
+    counts_of,
+    hand_out,
+    lock_assignment,
+    move_assignment,
+    next_open,
+)
 from calibration.store.database import Store
 from calibration.store.items import ErasedItem
 from calibration.store.payloads import payload, put_payloads
@@ -53,19 +61,7 @@ from calibration.store.references import (
     adjudication_of,
 )
 from calibration.store.rubrics import get_rubric_by_digest
-from calibration.store.sessions import (
-    Seat,
-    assignments_of,
-    counts_of,
-    get_session,
-    hand_out,
-    lock_assignment,
-    move_assignment,
-    move_cursor,
-    next_open,
-    seats_of,
-    session_by_key,
-)
+from calibration.store.sessions import Seat, get_session, move_cursor, seats_of, session_by_key
 from rubrics.criterion import Criterion
 from rubrics.errors import DeclarationError, RaterRefused, RecordError
 from rubrics.record import shown

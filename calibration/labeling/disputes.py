@@ -8,16 +8,10 @@ from datetime import datetime
 from sqlmodel import Session
 
 from calibration.labeling.plan import seeded
+from calibration.store.assignments import AssignmentEntry, add_assignments, assignments_of, last_place
 from calibration.store.rater_records import Said, answers_for
 from calibration.store.references import adjudicated_items
-from calibration.store.sessions import (
-    AssignmentEntry,
-    StoredSession,
-    add_assignments,
-    assignments_of,
-    last_place,
-    seats_of,
-)
+from calibration.store.sessions import StoredSession, seats_of
 from rubrics.rubric import Rubric
 
 

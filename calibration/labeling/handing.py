@@ -12,21 +12,11 @@ from calibration.labeling.plan import SessionPlan
 from calibration.labeling.practice import PracticeCase, practice_cases, practice_task
 from calibration.labeling.records import EventKind, Nothing, NothingWhy, Task
 from calibration.labeling.tasks import Held, item_of, make_task, why_not
+from calibration.store.assignments import Assigned, count_awaiting, hand_out, move_assignment, next_open
 from calibration.store.items import ErasedItem
 from calibration.store.rater_records import Said, add_event, answers_of, events_of
 from calibration.store.rubrics import get_rubric_by_digest
-from calibration.store.sessions import (
-    Assigned,
-    Seat,
-    StoredSession,
-    count_awaiting,
-    get_session,
-    hand_out,
-    move_assignment,
-    next_open,
-    seats_of,
-    session_by_key,
-)
+from calibration.store.sessions import Seat, StoredSession, get_session, seats_of, session_by_key
 from rubrics.errors import RaterRefused, RecordError
 from rubrics.item import Item
 from rubrics.record import shown

@@ -19,20 +19,12 @@ from calibration.labeling.records import (
     TaskKind,
 )
 from calibration.labeling.tasks import fields_of, given_of, item_of, why_not
+from calibration.store.assignments import counts_of, done_ever, get_assignment
 from calibration.store.database import Store
 from calibration.store.items import ErasedItem
 from calibration.store.rater_records import Said, answers_in, first_moment, last_moment
 from calibration.store.rubrics import get_rubric, get_rubric_by_digest
-from calibration.store.sessions import (
-    Seat,
-    StoredSession,
-    counts_of,
-    done_ever,
-    get_assignment,
-    get_session,
-    seats_of,
-    session_by_key,
-)
+from calibration.store.sessions import Seat, StoredSession, get_session, seats_of, session_by_key
 from rubrics.criterion import ALL_OUTPUTS
 from rubrics.errors import RaterRefused
 from rubrics.rubric import Rubric

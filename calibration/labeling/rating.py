@@ -49,6 +49,7 @@ from calibration.labeling.tasks import (
     why_not,
 )
 from calibration.labels import Blindness
+from calibration.store.assignments import move_assignment
 from calibration.store.database import Store
 from calibration.store.payloads import payload, put_payloads
 from calibration.store.rater_records import (
@@ -56,13 +57,7 @@ from calibration.store.rater_records import (
 )
 from calibration.store.retractions import add_retraction
 from calibration.store.rubrics import get_rubric_by_digest
-from calibration.store.sessions import (
-    StoredSession,
-    move_assignment,
-    move_cursor,
-    seats_of,
-    session_by_key,
-)
+from calibration.store.sessions import StoredSession, move_cursor, seats_of, session_by_key
 from rubrics.criterion import Criterion
 from rubrics.errors import DeclarationError, RaterRefused
 from rubrics.record import shown

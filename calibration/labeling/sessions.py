@@ -14,31 +14,33 @@ from sqlmodel import Session
 
 from calibration.labeling.plan import SessionPlan, queue_of, seeded, share_out
 from calibration.labeling.tasks import STREAM
+from calibration.store.assignments import (
+    Assigned,
+    AssignmentEntry,
+    add_assignments,
+    assignments_of,
+    counts_of,
+    last_place,
+    take_back,
+)
 from calibration.store.chain import append_event
 from calibration.store.items import ErasedItem, Scope, iter_full_items
 from calibration.store.payloads import StoredText, read_payloads
 from calibration.store.rater_records import answers_of, count_answers, events_of
 from calibration.store.rubrics import get_rubric_by_digest
 from calibration.store.sessions import (
-    Assigned,
-    AssignmentEntry,
     Kind,
     Seat,
     SessionEntry,
     StoredSession,
-    add_assignments,
     add_closures,
     add_seats,
     add_session,
-    assignments_of,
     close_row,
-    counts_of,
     get_session,
-    last_place,
     list_sessions,
     mark_absent,
     seats_of,
-    take_back,
 )
 from calibration.store.sets import StoredSet, iter_members
 from rubrics.errors import DeclarationError, RecordError

@@ -33,10 +33,11 @@ from calibration.labeling.tasks import (
     to_source,
 )
 from calibration.labels import Blindness
+from calibration.store.assignments import assignments_of, hand_out
 from calibration.store.database import Store
 from calibration.store.items import ErasedItem
 from calibration.store.rubrics import get_rubric_by_digest
-from calibration.store.sessions import assignments_of, get_session, hand_out, seats_of
+from calibration.store.sessions import get_session, seats_of
 from rubrics.characters import UNSEEN, code_point
 from rubrics.criterion import Criterion
 from rubrics.errors import DeclarationError, RaterRefused, RecordError, TableError

@@ -10,9 +10,10 @@ from calibration.labeling.records import IDLE_MINUTES, Answer
 from calibration.labeling.tasks import Held, to_source
 from calibration.labels import Blindness
 from calibration.store.assessments import LabelEntry, add_labels, label_digest
+from calibration.store.assignments import move_assignment, next_open
 from calibration.store.items import ref_of_key
 from calibration.store.rater_records import ContextEntry, Said, add_context
-from calibration.store.sessions import Seat, move_assignment, move_cursor, next_open, seats_of
+from calibration.store.sessions import Seat, move_cursor, seats_of
 from rubrics.criterion import Criterion
 
 

@@ -23,20 +23,14 @@ from calibration.labeling.records import (
     TaskKind,
     shown_answers,
 )
+from calibration.store.assignments import Assigned, get_assignment, last_place, lock_assignment
 from calibration.store.chain import append_event
 from calibration.store.database import Store
 from calibration.store.items import ErasedItem, read_items
 from calibration.store.payloads import StoredText, read_payloads
 from calibration.store.rater_records import Said
 from calibration.store.rubrics import get_rubric_by_digest
-from calibration.store.sessions import (
-    Assigned,
-    StoredSession,
-    get_assignment,
-    last_place,
-    lock_assignment,
-    session_by_key,
-)
+from calibration.store.sessions import StoredSession, session_by_key
 from rubrics.criterion import ALL_OUTPUTS, Criterion, EvidenceSource
 from rubrics.errors import DeclarationError, RaterRefused
 from rubrics.item import Item

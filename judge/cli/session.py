@@ -103,7 +103,7 @@ def _repeats(session: Session, key: str, raters: list[str]) -> dict[str, int]:
     """How many items each rater meets twice."""
     from collections import Counter
 
-    from calibration.store.sessions import assignments_of
+    from calibration.store.assignments import assignments_of
 
     found = Counter(each.rater for each in assignments_of(session=session, key=key) if each.repeat)
     return {rater: found[rater] for rater in raters}

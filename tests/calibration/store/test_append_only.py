@@ -9,6 +9,7 @@ from sqlmodel import Session
 from calibration.labels import ReferenceLabel, ReferenceRule
 from calibration.store.adjudication_draws import add_draw
 from calibration.store.assessments import add_labels
+from calibration.store.assignments import AssignmentEntry, add_assignments, assignments_of
 from calibration.store.calls import CallEntry, FaultEntry, add_calls, add_faults
 from calibration.store.columns import Row
 from calibration.store.database import Store
@@ -28,15 +29,7 @@ from calibration.store.references import (
 from calibration.store.reports import add_look
 from calibration.store.retractions import add_retraction
 from calibration.store.seals import seal_evidence
-from calibration.store.sessions import (
-    AssignmentEntry,
-    SessionEntry,
-    add_assignments,
-    add_closures,
-    add_seats,
-    add_session,
-    assignments_of,
-)
+from calibration.store.sessions import SessionEntry, add_closures, add_seats, add_session
 from calibration.store.sets import MemberEntry, add_set, freeze_set
 from calibration.store.triggers import APPEND_ONLY
 from calibration.store.verdicts import add_verdicts

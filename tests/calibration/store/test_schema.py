@@ -8,6 +8,7 @@ from alembic.migration import MigrationContext
 
 import calibration.store.adjudication_draws
 import calibration.store.assessments
+import calibration.store.assignments
 import calibration.store.calls
 import calibration.store.decisions
 import calibration.store.grades
