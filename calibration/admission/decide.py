@@ -68,6 +68,7 @@ def decide(
         policy_digest=policy.digest,
         role=policy.role,
         p_value=gate_p_value(report.far_gate, policy.primary.upper_at_most) if policy.gate else None,
+        rivals=tuple(sorted(rival.report for rival in rivals)) if policy.judges_compared == "holm" else (),
     )
 
 

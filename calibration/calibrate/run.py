@@ -21,6 +21,7 @@ from calibration.calibrate.looks import looks_spent
 from calibration.calibrate.probed import probe_figures
 from calibration.calibrate.references import References, read_references, record_references
 from calibration.calibrate.remarks import labeling_warnings, warnings_of
+from calibration.calibrate.rivals import rivals_of
 from calibration.calibrate.steering import steering_reason
 from calibration.calibrate.verdicts import Judged, read_verdicts
 from calibration.evidence import (
@@ -29,8 +30,8 @@ from calibration.evidence import (
     Case,
     Comparison,
     Examination,
-    ReportScope,
     ProbeFigure,
+    ReportScope,
 )
 from calibration.labels import LabelSource, ReferenceRule
 from calibration.policy import AdmissionPolicy
@@ -66,9 +67,9 @@ class Asked:
     ranked: bool = False
     exploratory: str | None = None
     """Why no decision may rest on it; None where one may."""
-
     probes: tuple[ProbeFigure, ...] | None = None
     """Probes to go by in place of those that are recorded now; for verification only."""
+
     @property
     def reference_rule(self) -> ReferenceRule:
         """How labels become references."""
@@ -117,8 +118,7 @@ def calibrate(*, session: Session, asked: Asked, at: datetime) -> Calibrated:
     )
     examined = [_examine(session, asked, criterion, references, beside, judge) for judge in asked.judges]
     new = sum(_record(session, asked, each, at) for each in examined)
-    reports = [each.report for each in examined]
-    examinations = tuple(_decided(session, asked, each, reports) for each in examined)
+    examinations = tuple(_decided(session, asked, each) for each in examined)
     compared = {each.judge.name: each.cases for each in examined} if asked.ranked else {}
     ranks, ties = rank(asked.criterion, compared)
     return Calibrated(Comparison(examinations=examinations, rank=ranks, ties=ties), new)
@@ -406,9 +406,8 @@ def _record(session: Session, asked: Asked, examined: _Examined, at: datetime) -
     return int(new)
 
 
-def _decided(
-    session: Session, asked: Asked, examined: _Examined, reports: Sequence[CalibrationReport]
-) -> Examination:
+def _decided(session: Session, asked: Asked, examined: _Examined) -> Examination:
+    """What the policy says among all judges that were examined there, those not asked for now included."""
     if asked.policy is None:
         return Examination(report=examined.report, decision=None)
     spent = looks_spent(
@@ -418,7 +417,7 @@ def _decided(
         criterion=asked.criterion,
         input_digest=examined.inputs,
     )
-    rivals = [report for report in reports if report is not examined.report]
+    rivals = rivals_of(session=session, report_digest=examined.report.report, policy=asked.policy)
     decision = decide(
         examined.report, asked.policy, looks_used=spent.used, looks_before=spent.before, rivals=rivals
     )

@@ -94,6 +94,8 @@ class AdmissionDecision(Frozen):
     role: str
     p_value: float | None
     """One-sided p of the gate against FAR = limit; what Holm adjusts."""
+    rivals: tuple[str, ...] = ()
+    """Reports of the other judges among which the policy divides its error, sorted."""
 
 
 class Examination(Frozen):

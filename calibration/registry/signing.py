@@ -8,10 +8,12 @@ from typing import Any
 
 from sqlmodel import Session
 
+from calibration.calibrate.rivals import rival_reports
 from calibration.evidence import AdmissionDecision, AdmissionOutcome, CalibrationReport
 from calibration.policy import AdmissionPolicy
 from calibration.registry.basis import basis_of
 from calibration.store.decisions import DecisionScope, StoredDecision, add_decision, current_decision
+from calibration.store.judges import get_judge
 from calibration.store.seals import seal_evidence
 from rubrics.digest import short
 from rubrics.errors import DeclarationError, DifferentRecord, RecordError
@@ -88,8 +90,8 @@ def sign(
         override: admit although the policy does not; only with a second signer and a shorter validity.
 
     Raises:
-        DeclarationError: the role is not the policy's, the signature says nothing, or the override is none
-            that may be signed.
+        DeclarationError: the role is not the policy's, the signature says nothing, the decision leaves out a
+            judge that the policy compares with this one, or the override is none that may be signed.
         DifferentRecord: another decision than the one named stands.
     """
     if scope.role != policy.role:
@@ -98,6 +100,7 @@ def sign(
             f"use a policy for {scope.role!r}, or --role {policy.role}"
         )
     signed = signature.checked()
+    _require_all_compared(session, report, decision, policy)
     standing = current_decision(session=session, scope=scope)
     _require_read(standing, signed.replaces)
     seal_evidence(session=session, actor=signed.signer.strip(), at=at)
@@ -129,6 +132,22 @@ def sign(
         valid_until=at + timedelta(days=days) if admitted else None,
         supersedes=standing.hash if standing else None,
         at=at,
+    )
+
+
+def _require_all_compared(
+    session: Session, report: CalibrationReport, decision: AdmissionDecision, policy: AdmissionPolicy
+) -> None:
+    """Refuse a decision among fewer judges than were examined: the luckiest of many would be admitted."""
+    found = rival_reports(session=session, report_digest=report.report, policy=policy)
+    left_out = [each for each in found if each.digest not in decision.rivals]
+    if not left_out:
+        return
+    names = sorted(get_judge(session=session, judge=each.judge_digest).name for each in left_out)
+    raise DeclarationError(
+        f"{policy.label} has all judges that were examined on a set share its error, and this decision "
+        f"leaves out {', '.join(names)}: decide among all of them, by `voirdire admit` or on the page, "
+        "reloaded"
     )
 
 

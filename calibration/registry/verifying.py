@@ -10,6 +10,7 @@ from sqlmodel import Session
 
 from calibration.admission import decide
 from calibration.calibrate.evidence_set import open_set
+from calibration.calibrate.rivals import rival_reports
 from calibration.calibrate.run import Asked, rebuild
 from calibration.evidence import AdmissionDecision, AdmissionOutcome, CalibrationReport
 from calibration.policy import AdmissionPolicy
@@ -92,18 +93,67 @@ def recompute(*, session: Session, decision: StoredDecision) -> tuple[Recomputed
     recorded = AdmissionDecision.model_validate(decision.content["decision"])
     if report_digest(report) != decision.report_digest or policy.digest != decision.policy_digest:
         return Recomputed.DIFFERENT, "its report or policy is not the one that its digest names"
-    if why := _differs(recorded, report, policy) or _unlike(decision, recorded):
+    rivals = _rivals(session, recorded)
+    if rivals is None:
+        return Recomputed.DIFFERENT, "a report of a judge that it was compared with is not as recorded"
+    if why := _left_out(session, decision, recorded, policy):
+        return Recomputed.DIFFERENT, why
+    if why := _differs(recorded, report, policy, rivals) or _unlike(decision, recorded):
         return Recomputed.DIFFERENT, why
     anew = _rebuilt(session, stored, report, policy)
     if anew is None:
         return Recomputed.FROM_REPORT, ""
-    why = _differs(recorded, anew, policy)
+    why = _differs(recorded, anew, policy, rivals)
     return (Recomputed.DIFFERENT, f"from labels and verdicts: {why}") if why else (Recomputed.SAME, "")
 
 
-def _differs(recorded: AdmissionDecision, report: CalibrationReport, policy: AdmissionPolicy) -> str:
+def _rivals(session: Session, recorded: AdmissionDecision) -> tuple[CalibrationReport, ...] | None:
+    """The reports of the judges among which the error was divided; None where one is not what it was."""
+    found = []
+    for digest in recorded.rivals:
+        stored = get_report(session=session, digest_prefix=digest)
+        report = CalibrationReport.model_validate(stored.content)
+        if report_digest(report) != digest:
+            return None
+        found.append(report)
+    return tuple(found)
+
+
+def _left_out(
+    session: Session, decision: StoredDecision, recorded: AdmissionDecision, policy: AdmissionPolicy
+) -> str:
+    """That judges were examined before it and not compared with; empty where none was.
+
+    A suspension or carry-over repeats what an earlier decision, which is looked at itself, compared.
+    """
+    if decision.outcome == SUSPENDED or "carried_over" in decision.content:
+        return ""
+    found = rival_reports(
+        session=session,
+        report_digest=decision.report_digest,
+        policy=policy,
+        before=decision.decided_at,
+    )
+    compared = {get_report(session=session, digest_prefix=each).judge_digest for each in recorded.rivals}
+    left_out = {each.judge_digest for each in found} - compared
+    names = sorted(get_judge(session=session, judge=each).name for each in left_out)
+    return f"it leaves out {', '.join(names)}, examined before it" if names else ""
+
+
+def _differs(
+    recorded: AdmissionDecision,
+    report: CalibrationReport,
+    policy: AdmissionPolicy,
+    rivals: tuple[CalibrationReport, ...],
+) -> str:
     """The first item in which the policy's word on the report is not the recorded one; empty if none is."""
-    found = decide(report, policy, looks_used=recorded.looks.used, looks_before=recorded.looks.before)
+    found = decide(
+        report,
+        policy,
+        looks_used=recorded.looks.used,
+        looks_before=recorded.looks.before,
+        rivals=rivals,
+    )
     if found.model_dump() == recorded.model_dump():
         return ""
     for mine, theirs in zip(recorded.items, found.items, strict=False):
@@ -140,10 +190,10 @@ def _rebuilt(
         policy=policy,
         actor="verify",
         exploratory=report.exploratory,
+        probes=report.probes,
     )
     try:
         anew = rebuild(session=session, asked=asked)
     except JudgeCalibrationError:
         return None
     return anew.report if anew.inputs == stored.input_digest else None
-        probes=report.probes,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
+
+import numpy as np
 
 from calibration.evidence import (
     Case,
@@ -17,7 +20,7 @@ from calibration.evidence import (
     VerdictTable,
 )
 from calibration.policy import AdmissionPolicy
-from calibration.report.coding import FAR_RULE, CodedCases, GateSettings, gate_figure
+from calibration.report.coding import FAIL, FAR_RULE, PASS, CodedCases, GateSettings, gate_figure
 from calibration.report.figures import MIN_GROUP, rate_figure
 from calibration.report.supplement import Deployment, Supplement
 from calibration.statistics.correction import CorrectionMethod, JudgeErrors, choose_correction, rogan_gladen
@@ -44,10 +47,8 @@ def beyond(
     accepted = (case.item_id for case in failures if case.outcome.accepted)
     return {
         "accepted_failures": tuple(islice(accepted, MOST_LISTED)),
-        "failure_modes": group_figures(failures, [case.failure_modes for case in failures], policy),
-        "severities": group_figures(
-            failures, [(case.severity,) if case.severity else () for case in failures], policy
-        ),
+        "failure_modes": group_figures(cases, lambda case: case.failure_modes, policy),
+        "severities": group_figures(cases, lambda case: (case.severity,) if case.severity else (), policy),
         "corrected": corrected_figure(table, supplement.deployment),
         "restated": restated_figure(table, supplement.prevalence),
         "rater_error": rater_error_figure(table, supplement.rater_errors),
@@ -66,30 +67,36 @@ def target(supplement: Supplement) -> str:
 
 
 def group_figures(
-    failures: Sequence[Case], groups: Sequence[Sequence[str]], policy: AdmissionPolicy | None
+    cases: Sequence[Case], groups_of: Callable[[Case], Sequence[str]], policy: AdmissionPolicy | None
 ) -> tuple[GroupFigure, ...]:
-    """FAR of each group of failures with its own status; groups with few failures are not assessed."""
-    accepted = [case.outcome.accepted for case in failures]
+    """FAR of each group of failures with its own status; groups with few failures are not assessed.
+
+    Args:
+        cases: all of the set, so that strata without a failure of a group are known to be there.
+        groups_of: the groups of a failure.
+        policy: whose gate settings and guard are taken.
+    """
+    failed = [case.reference.verdict is Verdict.FAIL for case in cases]
+    groups = [groups_of(case) if fail else () for case, fail in zip(cases, failed, strict=True)]
+    accepted = [case.outcome.accepted for case, fail in zip(cases, failed, strict=True) if fail]
+    of_failures = [names for names, fail in zip(groups, failed, strict=True) if fail]
+    if not any(of_failures):
+        return ()
+    gates = _gates(cases, groups, policy)
     if policy is None:
         counts: dict[str, list[int]] = {}
-        for names, was_accepted in zip(groups, accepted, strict=True):
+        for names, was_accepted in zip(of_failures, accepted, strict=True):
             for name in set(names):
                 cell = counts.setdefault(name, [0, 0])
                 cell[0] += was_accepted
                 cell[1] += 1
         return tuple(
-            GroupFigure(
-                group=name,
-                far=rate_figure(x, n),
-                limit=None,
-                status=None,
-                far_gate=_gate(failures, groups, name),
-            )
+            GroupFigure(group=name, far=rate_figure(x, n), limit=None, status=None, far_gate=gates[name])
             for name, (x, n) in sorted(counts.items())
         )
     guard = policy.guards.get("slice_far")
     found = far_by_group(
-        groups,
+        of_failures,
         accepted,
         limits=policy.primary.upper_at_most,
         z=policy.z,
@@ -101,21 +108,26 @@ def group_figures(
             far=RateFigure.of(g.far),
             limit=g.limit,
             status=g.status.value,
-            far_gate=_gate(failures, groups, g.group, policy),
+            far_gate=gates[g.group],
         )
         for g in found
     )
 
 
-def _gate(
-    failures: Sequence[Case],
-    groups: Sequence[Sequence[str]],
-    name: str,
-    policy: AdmissionPolicy | None = None,
-) -> GateFigure:
-    """The gate's interval among the failures of one group, as the gate's own is made."""
-    members = [case for case, names in zip(failures, groups, strict=True) if name in names]
-    return gate_figure(CodedCases.of(members), FAR_RULE, GateSettings.of(policy))
+def _gates(
+    cases: Sequence[Case], groups: Sequence[Sequence[str]], policy: AdmissionPolicy | None
+) -> dict[str, GateFigure]:
+    """The gate's interval among the failures of each group, as the gate's own is made.
+
+    Whatever is not of the group counts as a pass: it is in no rate, and shows which strata were drawn from.
+    """
+    coded, settings = CodedCases.of(cases), GateSettings.of(policy)
+    found = {}
+    for name in sorted({name for names in groups for name in names}):
+        members = np.array([name in names for names in groups])
+        only = replace(coded, reference=np.where(members, FAIL, PASS))
+        found[name] = gate_figure(only, FAR_RULE, settings)
+    return found
 
 
 def corrected_figure(table: VerdictTable, deployment: Deployment | None) -> CorrectedFigure | None:

@@ -236,7 +236,38 @@ def _side(coded: CodedCases, of: Cells, among: Cells, settings: GateSettings) ->
     rate = mover_rate(strata, z=z_value(settings.confidence, sided=settings.sided))
     effective = plain.n_effective if isinstance(rate.n_effective, Undefined) else rate.n_effective
     estimate = plain.estimate if isinstance(rate.estimate, Undefined) else rate.estimate
-    return replace(plain, n_effective=effective, estimate=estimate, interval=rate.interval)
+    interval = _allow_unseen(rate.interval, coded, coded.weight, counted, settings=settings)
+    return replace(plain, n_effective=effective, estimate=estimate, interval=interval)
+
+
+def _allow_unseen(
+    interval: Interval,
+    coded: CodedCases,
+    weight: NDArray[np.float64],
+    counted: NDArray[np.float64],
+    *,
+    settings: GateSettings,
+) -> Interval:
+    """The interval with room for strata in which nothing counted was drawn though much may lie there.
+
+    A stratum of which few items were drawn may hold failures of which none was among them: by the rule of
+    the zero numerator (Hanley & Lippman-Hand 1983), at the error of one side, -ln(error) drawn items' worth.
+    They are taken to count fully for the upper end and not at all for the lower. A stratum whose items stand
+    for no more than those counted do on average is as likely seen as they, and needs no room.
+    """
+    seen = counted > 0
+    there, each = float(counted.sum()), float(counted[seen].mean())
+    empty = ~np.isin(coded.stratum, coded.stratum[seen]) & (weight > each)
+    if not empty.any():
+        return interval
+    error = (1 - settings.confidence) / settings.sided
+    heaviest, all_of_it = float(weight[empty].max()), float(weight[empty].sum())
+    room = min(all_of_it, -np.log(error) * heaviest)
+    return replace(
+        interval,
+        lower=interval.lower * there / (there + room),
+        upper=(interval.upper * there + room) / (there + room),
+    )
 
 
 def _cluster_side(coded: CodedCases, of: Cells, among: Cells, settings: GateSettings) -> _Side:

@@ -155,9 +155,9 @@ def heads(*, session: Session, stream: str | None = None) -> dict[str, Head]:
     return {name: Head(seq, hash_, at) for name, seq, hash_, at in rows}
 
 
-def events(*, session: Session, stream: str | None = None) -> Iterator[Event]:
-    """The events of a stream, or of all, in the order of their streams and places."""
-    for row in _rows(session, stream):
+def events(*, session: Session, stream: str | None = None, kind: str | None = None) -> Iterator[Event]:
+    """The events of a stream and kind, or of all, in the order of their streams and places."""
+    for row in _rows(session, stream, kind):
         yield _event(row)
 
 
@@ -211,11 +211,13 @@ def _break(kind: str, before: Link | None, record: Link) -> str | None:
     return None
 
 
-def _rows(session: Session, stream: str | None) -> Iterator[Mapping[str, Any]]:
+def _rows(session: Session, stream: str | None, kind: str | None = None) -> Iterator[Mapping[str, Any]]:
     table = table_of(AuditEventRow)
     query = sa.select(table).order_by(table.c.stream, table.c.seq)
     if stream is not None:
         query = query.where(table.c.stream == stream)
+    if kind is not None:
+        query = query.where(table.c.kind == kind)
     yield from stream_named(session, query)
 
 

@@ -104,12 +104,11 @@ def clear_steering(
 def clearings(*, session: Session) -> dict[tuple[str, str], Clearing]:
     """What was signed, by look and by judge or rubric."""
     found = {}
-    for event in events(session=session, stream=LOOKS):
-        if event.kind == CLEARED:
-            said = event.payload
-            found[said["look"], said["subject"]] = Clearing(
-                said["look"], said["subject"], event.actor, said["reason"], event.at
-            )
+    for event in events(session=session, stream=LOOKS, kind=CLEARED):
+        said = event.payload
+        found[said["look"], said["subject"]] = Clearing(
+            said["look"], said["subject"], event.actor, said["reason"], event.at
+        )
     return found
 
 
@@ -145,10 +144,9 @@ def reopen_looks(
 
 def reopenings(*, session: Session) -> Iterator[Reopening]:
     """What was signed, oldest first."""
-    for event in events(session=session, stream=LOOKS):
-        if event.kind == REOPENED:
-            said = event.payload
-            judge, rubric, criterion = said["about"]
-            yield Reopening(
-                (judge, rubric, criterion), said["set"], said["spent"], event.actor, said["reason"], event.at
-            )
+    for event in events(session=session, stream=LOOKS, kind=REOPENED):
+        said = event.payload
+        judge, rubric, criterion = said["about"]
+        yield Reopening(
+            (judge, rubric, criterion), said["set"], said["spent"], event.actor, said["reason"], event.at
+        )

@@ -86,7 +86,7 @@ def known_moment(*, session: Session, at: datetime) -> datetime:
 
 
 def _told(session: Session, kind: str) -> Iterator[Event]:
-    return (event for event in events(session=session, stream=WATCH) if event.kind == kind)
+    return events(session=session, stream=WATCH, kind=kind)
 
 
 def _alarm(event: Event) -> Alarm:

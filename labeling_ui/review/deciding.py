@@ -47,10 +47,8 @@ class Desk:
     answered: Answered
     examined: Examined
     policy: AdmissionPolicy
-    among: AdmissionDecision
-    """The outcome among the other judges that are shown."""
     decision: AdmissionDecision
-    """The outcome of the report by itself, which is signed."""
+    """The outcome, among all judges that were examined on the question; it is what is signed."""
     standing: StoredDecision | None
     """What stood for the scope when the page was drawn."""
 
@@ -86,15 +84,6 @@ def draw(desk: Desk) -> None:
         labelled = labelled_by(session=session, question=desk.answered.question, person=desk.who.handle)
     if old:
         show(notice("Nothing can be signed on this report.", f"{old[:1].upper()}{old[1:]}."))
-        return
-    if desk.decision.outcome is not desk.among.outcome:
-        show(
-            notice(
-                "Nothing can be signed while these judges are compared.",
-                "By itself the report would be decided otherwise than among the other judges here, which the "
-                "policy has share its error (Holm). Measure the judge that you want on a fresh set.",
-            )
-        )
         return
     if labelled:
         said = f"You labelled {labelled:,} items of this set yourself; the record will say so."

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 
 from sqlmodel import Session
 
 from calibration.admission import decide
 from calibration.calibrate.evidence_set import open_set_by_digest
 from calibration.calibrate.looks import looks_spent
+from calibration.calibrate.rivals import rivals_of
 from calibration.calibrate.run import Asked, rebuild
-from calibration.evidence import AdmissionDecision, CalibrationReport, Comparison, Examination
+from calibration.evidence import CalibrationReport, Comparison, Examination
 from calibration.policy import AdmissionPolicy
 from calibration.registry import ANY_POPULATION
 from calibration.rendering.reading import Readings
@@ -58,8 +58,6 @@ class Examined:
     stored: StoredReport
     examination: Examination
     """Decided among the other judges: where the policy says so, Holm divides its error among them."""
-    alone: AdmissionDecision | None
-    """What the policy says of this report by itself: what the registry signs and computes anew."""
 
     @property
     def judge(self) -> str:
@@ -119,7 +117,7 @@ def answered(*, session: Session, question: Question) -> Answered:
             newest.setdefault(report.judge_digest, report)
     policy = _policy(session, question)
     reports = [(stored, CalibrationReport.model_validate(stored.content)) for stored in newest.values()]
-    judges = [_examined(session, policy, stored, report, reports) for stored, report in reports]
+    judges = [_examined(session, policy, stored, report) for stored, report in reports]
     return Answered(question, policy, _ordered(judges))
 
 
@@ -134,10 +132,9 @@ def _examined(
     policy: AdmissionPolicy | None,
     stored: StoredReport,
     report: CalibrationReport,
-    reports: Sequence[tuple[StoredReport, CalibrationReport]],
 ) -> Examined:
     if policy is None:
-        return Examined(stored, Examination(report=report, decision=None), None)
+        return Examined(stored, Examination(report=report, decision=None))
     spent = looks_spent(
         session=session,
         judge_digest=stored.judge_digest,
@@ -145,9 +142,14 @@ def _examined(
         criterion=stored.criterion,
         input_digest=stored.input_digest,
     )
-    rivals = [other for each, other in reports if each.digest != stored.digest]
-    by = partial(decide, report, policy, looks_used=spent.used, looks_before=spent.before)
-    return Examined(stored, Examination(report=report, decision=by(rivals=rivals)), by())
+    decision = decide(
+        report,
+        policy,
+        looks_used=spent.used,
+        looks_before=spent.before,
+        rivals=rivals_of(session=session, report_digest=stored.digest, policy=policy),
+    )
+    return Examined(stored, Examination(report=report, decision=decision))
 
 
 def _ordered(judges: Sequence[Examined]) -> tuple[Examined, ...]:

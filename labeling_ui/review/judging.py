@@ -66,8 +66,8 @@ def one_judge(found: Answered, readings: Readings, who: Person) -> None:
         return
     show(Markup('<h2 class="vd-one">One judge: what stands, and the decision</h2>'))
     examined = _chosen(found)
-    among, alone = examined.examination.decision, examined.alone
-    if among is None or alone is None:
+    decision = examined.examination.decision
+    if decision is None:
         return
     reading = next(each for each in readings.all if each.report.report == examined.stored.digest)
     scope = scope_of(found, examined)
@@ -82,7 +82,7 @@ def one_judge(found: Answered, readings: Readings, who: Person) -> None:
         show(since, _numbers(reading), power_table(bought, limit=limit, clustered=reading.clustered))
     else:
         show(since, Markup('<p class="vd-under">This policy has no gate: nothing rests on its figures.</p>'))
-    deciding.draw(Desk(who, found, examined, found.policy, among, alone, there))
+    deciding.draw(Desk(who, found, examined, found.policy, decision, there))
 
 
 def _chosen(found: Answered) -> Examined:
@@ -109,7 +109,7 @@ def _standing(session: Session, there: StoredDecision | None, examined: Examined
 
 def _since(session: Session, there: StoredDecision | None, found: Answered, examined: Examined) -> Markup:
     """What changed since the last decision: item by item, or of judge and rubric."""
-    decision = examined.alone
+    decision = examined.examination.decision
     if there is not None and decision is not None:
         now = replace(
             there, content={**there.content, "decision": decision.model_dump(mode="json", by_alias=True)}

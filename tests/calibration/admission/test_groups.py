@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -261,3 +262,69 @@ def test_a_level_that_is_not_asked_about_never_moves_another(
     alone = [*PASSES, *failures("severe", *severe, start=1000)]
     both = [*alone, *failures("mild", *mild, start=2000)]
     assert items_of(alone, SEVERE)[1]["severity:severe"] == items_of(both, SEVERE)[1]["severity:severe"]
+
+
+def drawn(cases: list[Case], stratum: str, probability: float) -> list[Case]:
+    """The cases as drawn from a stratum with that probability."""
+    return [replace(case, stratum=stratum, inclusion_probability=probability) for case in cases]
+
+
+@pytest.mark.parametrize(
+    ("probability", "upper", "status"),
+    [
+        # Wilson 0/60 is 3.8415 / 63.8415; the other stratum's items stand for no more: no room is needed
+        (1 / 5, 0.06017, "pass"),
+        # of 200 items that stand for 45 each, 3.689 may be severe: (0.06017 * 300 + 166) / (300 + 166)
+        (1 / 45, 0.39496, "insufficient"),
+    ],
+)
+def test_a_level_is_held_to_what_no_stratum_showed(probability: float, upper: float, status: str) -> None:
+    """All severe failures lie in one stratum: another, drawn thinly, may hold some that nobody saw."""
+    mild = failures("mild", 0, 40, start=3000)
+    cases = [
+        *drawn(failures("severe", 0, 60, start=1000), "flagged", 1 / 5),
+        *drawn([*mild, *make_cases({"pass": {"accept": 160}}, start=4000)], "rest", probability),
+    ]
+    policy = changed(severities={"severe": SeverityLimit(upper_at_most=0.10)})
+    _, items = items_of(cases, policy)
+    severe = items["severity:severe"]
+    assert (severe.status.value, severe.n) == (status, 60)
+    assert severe.upper == pytest.approx(upper, abs=2e-5)
+    assert items["far"].upper is not None
+    assert items["far"].upper < 0.10  # both strata show failures
+
+
+def test_a_judge_is_held_to_a_stratum_without_a_failure() -> None:
+    """The gate of all failures leaves the same room, and rejects nobody for it."""
+    thin = drawn(make_cases({"pass": {"accept": 200}}, start=4000), "rest", 1 / 45)
+    clean = [*drawn(failures("", 0, 60, start=1000), "flagged", 1 / 5), *thin]
+    bad = [*drawn(failures("", 30, 30, start=1000), "flagged", 1 / 5), *thin]
+    assert items_of(clean, far_only(0.10))[1]["far"].status is ItemStatus.INSUFFICIENT
+    far = items_of(bad, far_only(0.10))[1]["far"]
+    # Wilson 30/60 from .3774; at most 166 unseen failures, all rejected: .3774 * 300 / 466 = .243
+    assert (far.status, round(far.lower or 0, 3)) == (ItemStatus.FAIL, 0.243)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("thick", "thin"),
+    [((1000, 200, 0.30, 0.02), (9000, 200, 0.010)), ((1000, 300, 0.30, 0.05), (9000, 300, 0.005))],
+)
+def test_a_rare_stratum_does_not_open_the_gate(
+    thick: tuple[int, int, float, float], thin: tuple[int, int, float]
+) -> None:
+    """At a true FAR of the limit at most the nominal error passes; without that room 8 % did."""
+    rng = random.Random(1)
+    (many, a, share, far), (rest, b, rare) = thick, thin
+    other = ((many * share + rest * rare) * 0.10 - many * share * far) / (rest * rare)
+    admitted, tries = 0, 300
+    for _ in range(tries):
+        cases: list[Case] = []
+        for stratum, n, of, p, accepts in (("a", a, many, share, far), ("b", b, rest, rare, other)):
+            bad = sum(rng.random() < p for _ in range(n))
+            x = sum(rng.random() < accepts for _ in range(bad))
+            start = 1000 * (stratum == "b")
+            counts = {"fail": {"accept": x, "reject": bad - x}, "pass": {"accept": n - bad}}
+            cases += drawn(make_cases(counts, start=start), stratum, n / of)
+        admitted += items_of(cases, far_only(0.10))[1]["far"].status is ItemStatus.PASS
+    assert admitted / tries <= 0.025

@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 from sqlmodel import Session
 
+from calibration.admission import decide
 from calibration.policy import LookRule, far_only
 from calibration.registry import Override, carry_over, suspend
 from calibration.registry.verifying import Recomputed, verify
@@ -18,14 +19,26 @@ from calibration.store.assessments import LabelEntry, add_labels
 from calibration.store.calls import CallEntry, add_calls
 from calibration.store.chain import heads
 from calibration.store.database import Store
-from calibration.store.decisions import STREAM, decision_head
+from calibration.store.decisions import STREAM, add_decision, decision_head
 from calibration.store.items import item_key
 from calibration.store.judges import list_runs
 from calibration.store.rubrics import add_rubric
 from calibration.store.seals import seal_evidence
 from calibration.store.triggers import DECLARED
+from calibration.store.verdicts import add_verdicts
+from rubrics.errors import DeclarationError
 from rubrics.rubric import Rubric
-from tests.calibration.filling import CRITERION, DATASET, NOW, RUBRIC, Counts
+from tests.calibration.filling import (
+    CRITERION,
+    DATASET,
+    NOW,
+    RUBRIC,
+    Counts,
+    entry,
+    fill_judge,
+    fill_verdicts,
+    rows,
+)
 from tests.calibration.registry.deciding import SECOND, SIGNED, again, examined, later, scope_of, signed
 
 SMALL: Counts = {"fail": {"reject": 36, "accept": 1}, "pass": {"accept": 8}}
@@ -176,8 +189,6 @@ def test_added_evidence_is_no_finding(store: Store) -> None:
 
 def test_a_signed_outcome_that_does_not_follow_is_found(sqlite_store: Store) -> None:
     """Whoever appends an admission that the policy does not give, with all hashes right, is found."""
-    from calibration.store.decisions import add_decision
-
     with sqlite_store.write() as session:
         found = examined(session, {"fail": {"accept": 16, "reject": 20}, "pass": {"accept": 20}})
         rejected = signed(session, found)
@@ -228,3 +239,72 @@ def test_overrides_suspensions_and_carry_overs_follow(sqlite_store: Store) -> No
         result = verify(session=session, checkpoints={})
     assert result.findings == ()
     assert result.count(Recomputed.SAME) == 4
+
+
+SHARED = far_only(0.10).model_copy(update={"name": "shared", "judges_compared": "holm"})
+
+
+def test_judges_that_were_examined_share_the_error(sqlite_store: Store) -> None:
+    """2 of 80 passes alone; among four it does not, though it is asked for alone, and both verify."""
+    counts: Counts = {"fail": {"accept": 2, "reject": 78}, "pass": {"accept": 40}}
+    with sqlite_store.write() as session:
+        first = examined(session, counts, SHARED)
+        admitted = signed(session, first, policy=SHARED)
+        for name in ("one", "two", "three"):
+            fill_verdicts(session, counts, judge=name)
+            again(session, SHARED, name)
+        run = fill_judge(session, "always", kind="baseline")
+        words = [entry(run, item, "reject") for item, _, _ in rows(counts)]
+        add_verdicts(session=session, verdicts=words, at=NOW)
+        again(session, SHARED, "always")
+        one = again(session, SHARED, "one")
+        kept = signed(session, one, policy=SHARED, judge="one")
+        with pytest.raises(DeclarationError, match="leaves out one, three, two"):
+            signed(session, first, policy=SHARED, population="chats")
+        found = verify(session=session, checkpoints={})
+    assert first.decision is not None
+    assert first.decision.rivals == ()
+    assert one.decision is not None
+    assert len(one.decision.rivals) == 3
+    assert (admitted.outcome, kept.outcome) == ("admit", "insufficient_evidence")
+    assert found.findings == ()
+    assert found.count(Recomputed.SAME) == 2
+
+
+def test_a_family_that_was_left_out_is_found(sqlite_store: Store) -> None:
+    """A decision that names none of the judges it was compared with does not follow from the policy."""
+    counts: Counts = {"fail": {"accept": 2, "reject": 78}, "pass": {"accept": 40}}
+    with sqlite_store.write() as session:
+        examined(session, counts, SHARED)
+        for name in ("one", "two", "three"):
+            fill_verdicts(session, counts, judge=name)
+            again(session, SHARED, name)
+        kept = signed(session, again(session, SHARED), policy=SHARED)
+        without = {**kept.content["decision"], "rivals": []}
+        add_decision(
+            session=session,
+            scope=scope_of(session, population="chats"),
+            report_digest=kept.report_digest,
+            policy_digest=kept.policy_digest,
+            outcome=kept.outcome,
+            content={**kept.content, "decision": without},
+            signer="R. Ito",
+            valid_until=None,
+            supersedes=None,
+            at=later(1),
+        )
+        alone = decide(again(session, SHARED).report, SHARED)
+        add_decision(
+            session=session,
+            scope=scope_of(session, population="mails"),
+            report_digest=kept.report_digest,
+            policy_digest=kept.policy_digest,
+            outcome="admit",
+            content={**kept.content, "decision": alone.model_dump(mode="json", by_alias=True)},
+            signer="R. Ito",
+            valid_until=later(900),
+            supersedes=None,
+            at=later(1),
+        )
+        findings = verify(session=session, checkpoints={}).findings
+    assert ["leaves out one, three, two, examined before it" in each.what for each in findings] == [True] * 2
