@@ -9,11 +9,11 @@ from sqlmodel import Session
 from calibration.labeling.records import IDLE_MINUTES, Answer
 from calibration.labeling.tasks import Held, to_source
 from calibration.labels import Blindness
-from calibration.store.assessments import LabelEntry, add_labels, label_digest
-from calibration.store.assignments import move_assignment, next_open
+from calibration.store.assessments import LabelEntry, add_label
+from calibration.store.assignments import advance, move_assignment
 from calibration.store.items import ref_of_key
 from calibration.store.rater_records import ContextEntry, Said, add_context
-from calibration.store.sessions import Seat, move_cursor, seats_of
+from calibration.store.sessions import Seat, seats_of
 from rubrics.criterion import Criterion
 
 
@@ -38,7 +38,7 @@ def store_answer(
         blind: `yes` where the app enforced it, `sheet` for an offline sheet.
         now: when.
     """
-    assigned, labeling = found.assigned, found.labeling
+    assigned = found.assigned
     item_id, ref = ref_of_key(session=session, key=assigned.item_key)
     entry = LabelEntry(
         item_id=item_id,
@@ -55,9 +55,14 @@ def store_answer(
         shown_at=given.shown_at,
         decided_at=given.decided_at,
     )
-    rubric = found.rubric.digest
-    add_labels(session=session, dataset=labeling.dataset, rubric_digest=rubric, labels=[entry], at=now)
-    digest = label_digest(entry=entry, ref=ref, rubric_digest=rubric, scale=criterion.scale.kind)
+    digest = add_label(
+        session=session,
+        entry=entry,
+        ref=ref,
+        rubric_digest=found.rubric.digest,
+        scale=criterion.scale.kind,
+        at=now,
+    )
     context = ContextEntry(
         assessment_digest=digest,
         assignment_key=assigned.key,
@@ -76,9 +81,7 @@ def finish(session: Session, found: Held) -> None:
     """The assignment is done, and the rater's cursor moves on."""
     assigned = found.assigned
     move_assignment(session=session, key=assigned.key, lease_no=assigned.lease_no, state="done")
-    seat = seat_of(session, found)
-    following = next_open(session=session, seat=seat)
-    move_cursor(session=session, seat=seat.key, to=following.position if following else assigned.position + 1)
+    advance(session=session, assigned=assigned)
 
 
 def seat_of(session: Session, found: Held) -> Seat:

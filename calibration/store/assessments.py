@@ -22,7 +22,7 @@ from calibration.store.columns import (
     text_column,
     time_column,
 )
-from calibration.store.inserting import Added, add_records
+from calibration.store.inserting import Added, add_records, insert_many
 from calibration.store.items import ItemIndex, ItemRef, ItemRow, Scope
 from calibration.store.payloads import Payload, payload, put_payloads
 from calibration.store.reading import stream_named
@@ -197,6 +197,35 @@ def add_labels(
         rows_of=rows_of,
         refusal=refusal if strict else None,
     )
+
+
+def add_label(
+    *, session: Session, entry: LabelEntry, ref: ItemRef, rubric_digest: str, scale: str, at: datetime
+) -> str:
+    """The digest of one label, recorded now or before.
+
+    For whoever has the item and the criterion at hand and has found that the answer belongs to it: nothing
+    is looked up again.
+
+    Args:
+        session: a writing session.
+        entry: the label.
+        ref: its item.
+        rubric_digest: of the published rubric that the rater answered.
+        scale: of the criterion.
+        at: when.
+
+    Raises:
+        DifferentRecord: the rater's answer to this item is recorded and says something else.
+    """
+    note = _note(entry)
+    if note is not None:
+        put_payloads(session=session, payloads=[note])
+    common = {"rubric_digest": rubric_digest, "import_key": None, "recorded_at": in_utc(at), "scale": scale}
+    row = _row(entry, ref, note, common)
+    if insert_many(session=session, row=AssessmentRow, rows=[row]).different:
+        raise _different(session, entry, row, 0)
+    return str(row["digest"])
 
 
 def iter_labels(

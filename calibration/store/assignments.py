@@ -14,7 +14,7 @@ from sqlmodel import Field, Session
 
 from calibration.store.columns import Row, in_utc, one_of, row_key, table_of, text_column, time_column
 from calibration.store.inserting import insert_many
-from calibration.store.sessions import Kind, Seat
+from calibration.store.sessions import Kind, Seat, SessionRaterRow
 from calibration.store.text import name
 
 
@@ -206,6 +206,19 @@ def move_assignment(*, session: Session, key: str, lease_no: int, state: str) ->
     return bool(done.rowcount)
 
 
+def advance(*, session: Session, assigned: Assigned) -> None:
+    """Moves the person's cursor to their first open assignment, or past this one where none is open."""
+    session.connection().execute(
+        _ADVANCE,
+        {
+            "in_session": assigned.session_key,
+            "of": assigned.rater,
+            "what": assigned.kind,
+            "past": assigned.position + 1,
+        },
+    )
+
+
 def take_back(*, session: Session, key: str, state: str) -> None:
     """Takes an assignment away from whoever holds it: its state moves, its fencing number goes up."""
     session.connection().execute(
@@ -248,6 +261,32 @@ _NEXT_OPEN = (  # built once: a page asks for it at every key press
     )
     .order_by(_ASSIGNMENT.c.position)
     .limit(1)
+)
+
+
+_SEAT = table_of(SessionRaterRow)
+_FIRST_OPEN = (
+    sa.select(_ASSIGNMENT.c.position)
+    .where(
+        _ASSIGNMENT.c.session_key == _SEAT.c.session_key,
+        _ASSIGNMENT.c.rater == _SEAT.c.rater,
+        _ASSIGNMENT.c.kind == _SEAT.c.kind,
+        _ASSIGNMENT.c.position >= _SEAT.c.cursor,
+        _ASSIGNMENT.c.state == "open",
+    )
+    .order_by(_ASSIGNMENT.c.position)
+    .limit(1)
+    .correlate(_SEAT)
+    .scalar_subquery()
+)
+_ADVANCE = (
+    _SEAT.update()
+    .where(
+        _SEAT.c.session_key == sa.bindparam("in_session"),
+        _SEAT.c.rater == sa.bindparam("of"),
+        _SEAT.c.kind == sa.bindparam("what"),
+    )
+    .values(cursor=sa.func.coalesce(_FIRST_OPEN, sa.bindparam("past")))
 )
 
 
