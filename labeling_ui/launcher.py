@@ -26,6 +26,10 @@ from rubrics.errors import DeclarationError, JudgeCalibrationError
 
 OPERATIONAL: Final = 3
 """The exit code of what cannot start; the command line passes it on."""
+SWITCH_SECONDS: Final = 0.0005
+"""How long a thread may keep the others of the app waiting. A page is some thirty short messages: with
+Python's 5 ms the thread that sends them waits for the one that draws (measured: a third of the time from key
+press to next item)."""
 _SCRIPTS: Final = {AppName.RATE: "rating/app.py", AppName.REVIEW: "review/app.py"}
 _TITLES: Final = {AppName.RATE: "Rating app", AppName.REVIEW: "Review app"}
 
@@ -133,9 +137,7 @@ def serve(settings: Settings) -> None:
         middleware=middleware(hosts=settings.hosts, proxy_secret=settings.proxy_secret.get_secret_value()),
         on_script_error=report_script_error,
     )
-    # a page is some thirty short messages: with Python's 5 ms the thread that sends them waits for the one
-    # that draws (measured: a third of the time from key press to next item)
-    sys.setswitchinterval(0.0005)
+    sys.setswitchinterval(SWITCH_SECONDS)
     app.run(config=streamlit_options(settings))
 
 

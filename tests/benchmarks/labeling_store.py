@@ -1,8 +1,9 @@
 """Raters and a running judge on one store: `python -m tests.benchmarks.labeling_store --json`.
 
 Twenty raters in threads, each asking for a task and answering it as the rating app does, through the raters'
-own database session, while a judge stores 200 verdicts a second. Measured: how long an answer takes to be
-stored, how long the next task takes, what failed, and what was acknowledged and is not there.
+own database session and with the app's time slice for threads, while a judge stores 200 verdicts a second.
+Measured: how long an answer takes to be stored, how long the next task takes, what failed, and what was
+acknowledged and is not there.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -34,6 +35,7 @@ from calibration.store.items import Scope
 from calibration.store.judges import RunOrigin, add_judge, add_run
 from calibration.store.schema import open_store, upgrade
 from calibration.store.verdicts import VerdictEntry, add_verdicts, iter_verdicts
+from labeling_ui.launcher import SWITCH_SECONDS
 from rubrics.digest import digest
 from rubrics.errors import JudgeCalibrationError
 from rubrics.rubric import Rubric
@@ -88,7 +90,7 @@ def measure(store: Store, seconds: float, *, raters: int = RATERS, think: float 
     asked, run = _prepare(store, names, items)
     stop = threading.Event()
     heard = _Heard()
-    with open_rating_store(address(store)) as blind, ThreadPoolExecutor(raters + 1) as pool:
+    with as_in_the_app(), open_rating_store(address(store)) as blind, ThreadPoolExecutor(raters + 1) as pool:
         threads = [
             pool.submit(_rate, blind, name, stop, heard, think, place / raters)
             for place, name in enumerate(names)
@@ -250,6 +252,17 @@ def on_postgres(stack: ExitStack) -> Store:
     stack.callback(server.cleanup)
     upgrade(server.get_uri())
     return stack.enter_context(open_store(server.get_uri()))
+
+
+@contextmanager
+def as_in_the_app() -> Iterator[None]:
+    """Threads take turns as in the app: after each reply of the database one waits until it is its turn."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
