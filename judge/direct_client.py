@@ -45,6 +45,9 @@ MAX_BODY = 16 << 20
 """Bytes of an answer that are read; no completion is longer."""
 CONNECT_S = 30.0
 """A connection that takes longer counts as none."""
+MAX_ENVELOPES = 64
+"""Beginnings and ends of requests that are kept: one for each criterion and order that is asked at a time."""
+_PLACE = "\0the last text\0"
 # these refuse max_tokens, and their own limit counts the reasoning too, as ours does
 _REASONING = ("o1", "o3", "o4", "gpt-5")
 # words of servers that are nearly compatible
@@ -100,6 +103,7 @@ class DirectTransport:
         self._now = now
         self._session: aiohttp.ClientSession | None = None
         self._targets: dict[str | None, tuple[Any, dict[str, str]]] = {}
+        self._envelopes = Envelopes()
 
     async def send(self, request: ModelRequest) -> ModelReply:
         """The reply of one attempt; raises ModelCallError with the fault."""
@@ -107,7 +111,7 @@ class DirectTransport:
         found: tuple[int, str | None, bytes] | None = None
         fault = Fault.BROKEN_REPLY
         try:
-            found = await self._post(url, headers, encoded(request))
+            found = await self._post(url, headers, self._envelopes.encoded(request))
         except Exception as raised:  # noqa: BLE001  told apart by its class, and told without its text
             fault = _fault_of_error(raised)
         if found is None:
@@ -189,8 +193,7 @@ class DirectTransport:
             answer = json.loads(content)
         except (ValueError, RecursionError):
             return None
-        reply = read_completion(answer)
-        return None if reply is None else replace(reply, cost=self._cost(reply.tokens))
+        return read_completion(answer, cost_of=self._cost)
 
     def _cost(self, tokens: Tokens) -> Cost:
         if self._free:
@@ -223,8 +226,42 @@ def wire_body(request: ModelRequest) -> dict[str, Any]:
     return body
 
 
-def read_completion(answer: Any) -> ModelReply | None:
-    """The reply in a chat completion, its cost not told; None where it is no completion."""
+class Envelopes:
+    """Requests on the wire, where all but the last message is the same for many: encoded once for them."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], tuple[Any, list[bytes]]] = {}
+
+    def encoded(self, request: ModelRequest) -> bytes:
+        """The bytes of a request: the very ones that the function of this name gives."""
+        if not request.messages:
+            return encoded(request)
+        last = request.messages[-1]
+        key = (
+            *(request.model, request.messages[:-1], last.role, request.max_output_tokens),
+            *(request.temperature, request.top_p, request.seed, id(request.schema)),
+        )
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= MAX_ENVELOPES:
+                self._known.clear()
+            known = self._known[key] = (request.schema, _around(request))  # the schema kept, so is its id
+        if len(known[1]) != 2:  # the rest of the request holds what marks the place
+            return encoded(request)
+        return json.dumps(last.content).encode("ascii").join(known[1])
+
+
+def _around(request: ModelRequest) -> list[bytes]:
+    """What stands before and after the text of the last message."""
+    last = replace(request.messages[-1], content=_PLACE)
+    whole = encoded(replace(request, messages=(*request.messages[:-1], last)))
+    return whole.split(json.dumps(_PLACE).encode("ascii"))
+
+
+def read_completion(
+    answer: Any, *, cost_of: Callable[[Tokens], Cost] = lambda _: NO_COST
+) -> ModelReply | None:
+    """The reply in a chat completion with what its tokens cost; None where it is no completion."""
     try:
         choices = answer["choices"]
         messages = [choice["message"] for choice in choices]
@@ -236,13 +273,15 @@ def read_completion(answer: Any) -> ModelReply | None:
         return None
     if not choices or not all(isinstance(said, str | None) for said in (text, refusal, finish)):
         return None
+    tokens = _tokens(answer.get("usage"))
     return ModelReply(
         text=text,
         finish=_FINISHES.get(finish or "", finish),
         refusal=refusal,
         model=_text(answer.get("model")),
         fingerprint=_text(answer.get("system_fingerprint")),
-        tokens=_tokens(answer.get("usage")),
+        tokens=tokens,
+        cost=cost_of(tokens),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from judge.calls import Message
@@ -39,7 +40,12 @@ class Marks:
 def marks(secret: bytes, *call: str | int, with_reply: bool = True) -> Marks:
     """The marks of the call that the parts name (item, criterion, order, repeat, ...)."""
     reply = mark(secret, "reply", *call, length=REPLY_MARK_LENGTH) if with_reply else ""
-    return Marks(mark(secret, "run"), mark(secret, "call", *call), reply)
+    return Marks(_run_mark(secret), mark(secret, "call", *call), reply)
+
+
+@lru_cache(maxsize=8)
+def _run_mark(secret: bytes) -> str:
+    return mark(secret, "run")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ provider. Nothing here says what a judge answered; verdicts do (calibration.stor
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -87,12 +87,12 @@ class CallEntry:
     """From 1; one more each time that the unit is asked again."""
     shown_digest: str
     reserved_micros: int | None = None
+    key: str = field(init=False, compare=False)
+    """Made from what identifies the call, so that an insert repeated after an unclear commit finds it."""
 
-    @property
-    def key(self) -> str:
-        """Made from what identifies the call, so that an insert repeated after an unclear commit finds it."""
+    def __post_init__(self) -> None:
         unit = (self.run_key, self.item_key, " ".join(self.criteria), self.presentation)
-        return row_key("call", *unit, self.repeat, self.attempt)
+        object.__setattr__(self, "key", row_key("call", *unit, self.repeat, self.attempt))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,22 +198,19 @@ def add_faults(*, session: Session, faults: Iterable[FaultEntry], at: datetime) 
 
 def settled_units(*, session: Session, run_key: str, item_keys: Sequence[str]) -> frozenset[Unit]:
     """The units of these items that have their verdict."""
-    columns = (_VERDICT.item_key, _VERDICT.criterion, _VERDICT.presentation, _VERDICT.repeat)
     found: set[Unit] = set()
     for batch in batches(item_keys):
-        query = sa.select(*columns).where(_VERDICT.run_key == run_key, _VERDICT.item_key.in_(batch))
-        found.update(tuple(row) for row in session.connection().execute(query))
+        given = {"run": run_key, "items": batch}
+        found.update(tuple(row) for row in session.connection().execute(_SETTLED, given))
     return frozenset(found)
 
 
 def attempts_made(*, session: Session, run_key: str, item_keys: Sequence[str]) -> dict[Unit, int]:
     """How often each unit of these items was asked so far; units that never were are absent."""
-    columns = (_CALL.item_key, _CALL.criteria, _CALL.presentation, _CALL.repeat)
-    query = sa.select(*columns, sa.func.max(_CALL.attempt)).group_by(*columns)
     made: dict[Unit, int] = {}
     for batch in batches(item_keys):
-        asked = query.where(_CALL.run_key == run_key, _CALL.item_key.in_(batch))
-        for item_key, criteria, presentation, repeat, attempt in session.connection().execute(asked):
+        asked = session.connection().execute(_MADE, {"run": run_key, "items": batch})
+        for item_key, criteria, presentation, repeat, attempt in asked:
             for criterion in criteria.split(" "):
                 unit = (item_key, criterion, presentation, repeat)
                 made[unit] = max(attempt, made.get(unit, 0))
@@ -256,20 +253,10 @@ def same_calls(
 
     A repeat has its own number, so that a new repeat finds nothing here.
     """
-    run = table_of(JudgeRunRow).c
-    units = (_VERDICT.item_key, _VERDICT.criterion, _VERDICT.presentation, _VERDICT.repeat)
-    said = (_VERDICT.value, _VERDICT.reason, _VERDICT.detail, _VERDICT.reply_digest, _VERDICT.reported_model)
-    taken = (_VERDICT.tokens_in, _VERDICT.tokens_out, _VERDICT.decided_at)
-    query = (
-        sa.select(*units, _VERDICT.digest, _VERDICT.run_key, _CALL.shown_digest, *said, *taken)
-        .join_from(table_of(VerdictRow), table_of(JudgeRunRow), run.key == _VERDICT.run_key)
-        .join(table_of(JudgeCallRow), _CALL.key == _VERDICT.call_key)
-        .where(run.judge_digest == judge_digest, run.rubric_digest == rubric_digest, run.key != run_key)
-        .order_by(_VERDICT.recorded_at, _VERDICT.digest)
-    )
+    named = {"run": run_key, "judge": judge_digest, "rubric": rubric_digest}
     found: dict[Unit, SameCall] = {}
     for batch in batches(item_keys):
-        for row in session.connection().execute(query.where(_VERDICT.item_key.in_(batch))):
+        for row in session.connection().execute(_SAME, {**named, "items": batch}):
             item, criterion, shown, repeat, digest, other, texts, value, reason, *rest = row
             known = SameCall(digest, other, texts, value, UnknownReason(reason) if reason else None, *rest)
             found.setdefault((item, criterion, shown, repeat), known)
@@ -278,14 +265,10 @@ def same_calls(
 
 def asked_again(*, session: Session, run_key: str, item_keys: Sequence[str]) -> frozenset[Unit]:
     """The units of these items that were asked once more because a reply could not be read."""
-    columns = (_CALL.item_key, _CALL.criteria, _CALL.presentation, _CALL.repeat)
-    query = sa.select(*columns).join_from(
-        table_of(JudgeCallRow), table_of(JudgeCallFaultRow), _FAULT.call_key == _CALL.key
-    )
     found: set[Unit] = set()
     for batch in batches(item_keys):
-        which = query.where(_CALL.run_key == run_key, _CALL.item_key.in_(batch), _FAULT.detail == UNPARSED)
-        for item_key, criteria, presentation, repeat in session.connection().execute(which):
+        given = {"run": run_key, "items": batch}
+        for item_key, criteria, presentation, repeat in session.connection().execute(_AGAIN, given):
             found.update((item_key, criterion, presentation, repeat) for criterion in criteria.split(" "))
     return frozenset(found)
 
@@ -391,15 +374,44 @@ def begin_run(*, session: Session, key: str) -> None:
 
 def cancel_requested(*, session: Session, key: str) -> bool:
     """True where somebody asked the run to stop."""
-    table = table_of(JudgeRunRow)
-    query = sa.select(table.c.cancel_requested_at.is_not(None)).where(table.c.key == key)
-    return bool(session.connection().execute(query).scalar())
+    return bool(session.connection().execute(_CANCELLED, {"run": key}).scalar())
 
 
 _CALL = table_of(JudgeCallRow).c
 _FAULT = table_of(JudgeCallFaultRow).c
 _VERDICT = table_of(VerdictRow).c
+_RUN = table_of(JudgeRunRow).c
 _ITEM = sa.table("item", sa.column("key"), sa.column("item_id"))
+
+# Put together once: that takes longer than asking, and a run asks for every chunk of items.
+_ITEMS: sa.BindParameter[Sequence[str]] = sa.bindparam("items", expanding=True)
+_ASKED = (_CALL.item_key, _CALL.criteria, _CALL.presentation, _CALL.repeat)
+_SAID = (_VERDICT.item_key, _VERDICT.criterion, _VERDICT.presentation, _VERDICT.repeat)
+_SETTLED = sa.select(*_SAID).where(_VERDICT.run_key == sa.bindparam("run"), _VERDICT.item_key.in_(_ITEMS))
+_OF_RUN = (_CALL.run_key == sa.bindparam("run"), _CALL.item_key.in_(_ITEMS))
+_MADE = sa.select(*_ASKED, sa.func.max(_CALL.attempt)).where(*_OF_RUN).group_by(*_ASKED)
+_AGAIN = (
+    sa.select(*_ASKED)
+    .join_from(table_of(JudgeCallRow), table_of(JudgeCallFaultRow), _FAULT.call_key == _CALL.key)
+    .where(*_OF_RUN, _FAULT.detail == UNPARSED)
+)
+_SAME = (
+    sa.select(
+        *(*_SAID, _VERDICT.digest, _VERDICT.run_key, _CALL.shown_digest, _VERDICT.value, _VERDICT.reason),
+        *(_VERDICT.detail, _VERDICT.reply_digest, _VERDICT.reported_model),
+        *(_VERDICT.tokens_in, _VERDICT.tokens_out, _VERDICT.decided_at),
+    )
+    .join_from(table_of(VerdictRow), table_of(JudgeRunRow), _RUN.key == _VERDICT.run_key)
+    .join(table_of(JudgeCallRow), _CALL.key == _VERDICT.call_key)
+    .where(
+        _RUN.judge_digest == sa.bindparam("judge"),
+        _RUN.rubric_digest == sa.bindparam("rubric"),
+        _RUN.key != sa.bindparam("run"),
+        _VERDICT.item_key.in_(_ITEMS),
+    )
+    .order_by(_VERDICT.recorded_at, _VERDICT.digest)
+)
+_CANCELLED = sa.select(_RUN.cancel_requested_at.is_not(None)).where(_RUN.key == sa.bindparam("run"))
 
 
 def _count(connection: sa.Connection, run_key: str, *which: sa.ColumnElement[bool]) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -20,6 +21,8 @@ CHUNK = 1000
 """Rows a statement, ids a look-up."""
 
 T = TypeVar("T")
+
+_SQLITE = sqlite.dialect()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +56,18 @@ def insert_many(
         chunk: rows a statement.
     """
     connection = session.connection()
-    column = table_of(row).c[identity]
+    table = table_of(row)
+    column = table.c[identity]
     added = present = offset = 0
     different: list[int] = []
     for batch in batches(rows, chunk):
-        fresh = _insert(connection, column, batch)
-        added += len(fresh)
-        unclaimed = set(fresh)
-        rest: list[int] = []
-        for place, each in enumerate(batch):
-            if each[identity] in unclaimed:
-                unclaimed.remove(each[identity])
-            else:
-                rest.append(place)
-        stored = fresh | _stored(connection, column, [batch[place][identity] for place in rest])
-        for place in rest:
-            if batch[place][identity] in stored:
-                present += 1
-            else:
-                different.append(offset + place)
+        fresh = _insert(connection, table, batch)
+        added += fresh
+        if fresh < len(batch):
+            stored = _stored(connection, column, [each[identity] for each in batch])
+            strange = [offset + place for place, each in enumerate(batch) if each[identity] not in stored]
+            present += len(batch) - fresh - len(strange)
+            different += strange
         offset += len(batch)
     return Added(added, present, tuple(different))
 
@@ -133,27 +129,49 @@ def batches(given: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:
         yield batch
 
 
-def _insert(connection: sa.Connection, column: sa.Column[Any], rows: Sequence[Mapping[str, Any]]) -> set[str]:
-    """The identities of the rows that are new; a row whose key is there is skipped."""
-    table, names = column.table, tuple(rows[0])
+def _insert(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> int:
+    """How many of the rows are new; a row whose key is there is skipped."""
+    names = tuple(rows[0])
     if connection.dialect.name == "sqlite":
-        return set(connection.execute(_sqlite_insert(table, column), rows).scalars())
+        statement, writers = _sqlite_insert(table, names)
+        # As the driver takes them: SQLAlchemy's own way takes longer than SQLite's.
+        columns = [
+            map(itemgetter(name), rows) if write is None else _written(rows, name, write)
+            for name, write in writers
+        ]
+        return connection.exec_driver_sql(statement, list(zip(*columns, strict=True))).rowcount
     # A column is one array: with a parameter for each value the driver takes most of an import to count them.
-    columns = {name: [row[name] for row in rows] for name in names}
-    return set(connection.execute(_postgres_insert(table, column, names), columns).scalars())
+    arrays = {name: [row[name] for row in rows] for name in names}
+    return connection.execute(_postgres_insert(table, names), arrays).rowcount
+
+
+def _written(rows: Sequence[Mapping[str, Any]], name: str, write: Callable[[Any], Any]) -> Iterator[Any]:
+    """The values of one column; many rows in a row say the same moment."""
+    before = after = None
+    for row in rows:
+        if row[name] is not before:
+            before = row[name]
+            after = write(before)
+        yield after
 
 
 @cache
-def _sqlite_insert(table: sa.Table, identity: sa.Column[Any]) -> sa.Executable:
-    return sqlite.insert(table).on_conflict_do_nothing().returning(identity)
+def _sqlite_insert(
+    table: sa.Table, names: tuple[str, ...]
+) -> tuple[str, tuple[tuple[str, Callable[[Any], Any] | None], ...]]:
+    """The statement with a question mark for each column, and how each column's values are written."""
+    insert = sqlite.insert(table).values({name: sa.bindparam(name) for name in names})
+    compiled = insert.on_conflict_do_nothing().compile(dialect=_SQLITE)
+    types = {name: table.c[name].type.dialect_impl(_SQLITE) for name in compiled.positiontup or ()}
+    return str(compiled), tuple((name, kind.bind_processor(_SQLITE)) for name, kind in types.items())
 
 
 @cache
-def _postgres_insert(table: sa.Table, identity: sa.Column[Any], names: tuple[str, ...]) -> sa.Executable:
+def _postgres_insert(table: sa.Table, names: tuple[str, ...]) -> sa.Executable:
     arrays = [sa.cast(sa.bindparam(name), postgresql.ARRAY(table.c[name].type)) for name in names]
     given = sa.func.unnest(*arrays).table_valued(*names).render_derived()
     insert = postgresql.insert(table).from_select(names, sa.select(*(given.c[name] for name in names)))
-    return insert.on_conflict_do_nothing().returning(identity)
+    return insert.on_conflict_do_nothing().execution_options(preserve_rowcount=True)
 
 
 def _stored(connection: sa.Connection, column: sa.Column[Any], values: list[str]) -> set[str]:

@@ -216,10 +216,17 @@ def read_items(*, session: Session, keys: Sequence[str]) -> list[tuple[str, Item
     Raises:
         RecordError: a text was changed outside voirdire.
     """
-    query = _WITHOUT_TEXT.where(table_of(ItemRow).c.key.in_(keys))
-    found = {row.key: _stored(row) for row in session.connection().execute(query)}
+    return [(ref.key, item) for ref, item in read_bound_items(session=session, keys=keys)]
+
+
+def read_bound_items(*, session: Session, keys: Sequence[str]) -> list[tuple[ItemRef, Item | ErasedItem]]:
+    """As read_items(), each with what a verdict on it is bound to, so that no digest is made again."""
+    found = {row.key: _stored(row) for row in session.connection().execute(_BY_KEY, {"keys": list(keys)})}
     texts = read_payloads(session=session, digests=[each.content_digest for each in found.values()])
-    return [(key, _full(found[key], texts[found[key].content_digest])) for key in keys if key in found]
+    known = [found[key] for key in keys if key in found]
+    return [
+        (ItemRef(each.key, each.content_digest), _full(each, texts[each.content_digest])) for each in known
+    ]
 
 
 def get_item(*, session: Session, dataset: str, item_id: str) -> Item | ErasedItem:
@@ -301,6 +308,7 @@ _WITHOUT_TEXT = sa.select(
     _COLUMNS.system,
     _COLUMNS.model_family,
 )
+_BY_KEY = _WITHOUT_TEXT.where(_COLUMNS.key.in_(sa.bindparam("keys", expanding=True)))
 
 
 def _stored(row: Sequence[Any]) -> StoredItem:

@@ -8,6 +8,7 @@ verdicts stay.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,11 +19,14 @@ from sqlmodel import Field, Session
 
 from calibration.store.chain import append_event
 from calibration.store.columns import Row, in_utc, table_of, text_column, time_column
-from calibration.store.inserting import CHUNK, insert_many
+from calibration.store.inserting import batches, insert_many
 from calibration.store.text import content_digest, name, normalised
 from rubrics.digest import canonical_json
 from rubrics.errors import DeclarationError, RecordError
 from rubrics.record import normalise_text, raw_bytes
+
+_UNSTORABLE = re.compile("\\\\u0000|[\ud800-\udfff]")
+"""What JSON makes of a NUL, and half a character; a text that only spells the first is looked at twice."""
 
 
 class ItemPayloadRow(Row, table=True):
@@ -86,6 +90,9 @@ def payload(content: Any, *, raw: bytes | None = None) -> Payload:
         content: any JSON value.
         raw: raw_of(the original) where the content was normalised before it came here.
     """
+    text = canonical_json(content)
+    if raw is None and not _UNSTORABLE.search(text):  # nearly always: nothing to change, so nothing to walk
+        return Payload(content_digest(text), text, None)
     clean = normalised(content)
     text = canonical_json(clean)
     if raw is None and clean != content:
@@ -110,13 +117,10 @@ def read_payloads(*, session: Session, digests: Collection[str]) -> dict[str, St
     Raises:
         RecordError: a text is not the one that its digest names.
     """
-    table = table_of(ItemPayloadRow)
-    wanted = list(dict.fromkeys(digests))
     found: dict[str, StoredText | Erased] = {}
-    for start in range(0, len(wanted), CHUNK):
-        query = sa.select(table).where(table.c.digest.in_(wanted[start : start + CHUNK]))
-        for row in session.connection().execute(query).mappings():
-            found[row["digest"]] = _read(row)
+    for batch in batches(dict.fromkeys(digests)):
+        for row in session.connection().execute(_BY_DIGEST, {"digests": batch}):
+            found[row.digest] = _read(row)
     return found
 
 
@@ -157,12 +161,17 @@ def erase_payload(*, session: Session, digest: str, reason: str, signer: str, at
     return stone
 
 
-def _read(row: sa.RowMapping) -> StoredText | Erased:
-    if row["text"] is None:
-        return Erased(row["digest"], row["erased_at"], row["erased_by"], row["erase_reason"])
-    if content_digest(row["text"]) != row["digest"]:
+_BY_DIGEST = sa.select(table_of(ItemPayloadRow)).where(
+    table_of(ItemPayloadRow).c.digest.in_(sa.bindparam("digests", expanding=True))
+)
+
+
+def _read(row: sa.Row[Any]) -> StoredText | Erased:
+    if row.text is None:
+        return Erased(row.digest, row.erased_at, row.erased_by, row.erase_reason)
+    if content_digest(row.text) != row.digest:
         raise RecordError(
-            f"the text stored under {row['digest'][:12]} is not the one that its digest names: it was changed"
+            f"the text stored under {row.digest[:12]} is not the one that its digest names: it was changed"
             " outside voirdire; run `voirdire db check` and restore a backup"
         )
-    return StoredText(row["digest"], json.loads(row["text"]), row["raw"])
+    return StoredText(row.digest, json.loads(row.text), row.raw)

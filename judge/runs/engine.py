@@ -18,7 +18,6 @@ from typing import TypeVar
 
 from calibration.store.calls import tally_calls, tally_verdicts
 from calibration.store.database import Store
-from calibration.store.items import ItemRef
 from judge.calls import ModelCallError, ModelClient
 from judge.grading import JudgeVerdict, Prepared, after_unread, conclude, conclude_failed
 from judge.runs.bench import BaselineBench, Bench, needs_items, seat
@@ -175,8 +174,7 @@ class Engine:
     async def _reuse(self, unit: Unit) -> None:
         """Take over what the very same call has answered in another run."""
         if unit.same is not None:
-            item = ItemRef(unit.item_key, unit.question.item.content_digest)
-            await self._recorder.keep(reused_entry(self._run_key, unit, unit.same, item=item))
+            await self._recorder.keep(reused_entry(self._run_key, unit, unit.same))
             self._done += 1
             self._tell()
 
@@ -289,8 +287,7 @@ class Engine:
         call: Prepared | None = None,
         call_key: str | None = None,
     ) -> None:
-        item = ItemRef(unit.item_key, unit.question.item.content_digest) if unit else None
-        at = self._options.now()
+        at, item = self._options.now(), unit.item if unit else None
         entry = answer_entry(self._run_key, verdict, call=call, call_key=call_key, at=at, item=item)
         await self._recorder.keep(entry)
         if verdict.reason is None or not verdict.reason.is_open:

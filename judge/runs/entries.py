@@ -42,7 +42,7 @@ def call_entry(
     """The intent of the unit's next call."""
     return CallEntry(
         run_key=run_key,
-        item_key=unit.item_key,
+        item_key=unit.item.key,
         criteria=(unit.question.criterion.key,),
         presentation=presentation(unit.order),
         repeat=unit.repeat,
@@ -94,7 +94,7 @@ def answer_entry(
     )
 
 
-def reused_entry(run_key: str, unit: Unit, same: SameCall, *, item: ItemRef) -> VerdictEntry:
+def reused_entry(run_key: str, unit: Unit, same: SameCall) -> VerdictEntry:
     """The verdict of a call that another run has made: the same in everything, at cost 0."""
     return VerdictEntry(
         run_key=run_key,
@@ -109,7 +109,7 @@ def reused_entry(run_key: str, unit: Unit, same: SameCall, *, item: ItemRef) -> 
         reported_model=same.reported_model,
         cost_micros=0,
         decided_at=same.decided_at,
-        item=item,
+        item=unit.item,
     )
 
 

@@ -11,7 +11,7 @@ from sqlmodel import Session
 
 from calibration.labels import ReferenceLabel, ReferenceRule
 from calibration.store.calls import NO_ORDER, SameCall
-from calibration.store.items import ErasedItem, Scope, item_keys, read_items
+from calibration.store.items import ErasedItem, ItemRef, Scope, item_keys, read_items
 from calibration.store.judges import RunOrigin, StoredRun, get_judge, list_runs
 from calibration.store.sets import get_set_by_digest
 from calibration.store.text import stored_json
@@ -36,7 +36,8 @@ FITTED = frozenset({BaselineName.LENGTH, BaselineName.WORD_OVERLAP})
 class Unit:
     """What gets exactly one verdict of a run."""
 
-    item_key: str
+    item: ItemRef
+    """The item and the very text that is judged."""
     question: Question
     order: Order | None
     """None for a judge to which nothing is presented in an order."""

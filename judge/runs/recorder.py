@@ -35,6 +35,7 @@ PATIENCE_S = 20.0
 FIRST_WAIT_S = 0.2
 CACHE_KIB = 2048
 """Of SQLite's pages, for each of the two connections of a run: memory that does not grow with the run."""
+_BOUND = "voirdire_bound_cache"
 SPARE_BYTES = 1 << 20
 SPARE_BYTES_A_CALL = 64 << 10
 """Free space without which no call starts: room for the answers in flight."""
@@ -47,7 +48,18 @@ class _Group:
     calls: list[CallEntry] = field(default_factory=list)
     verdicts: list[VerdictEntry] = field(default_factory=list)
     faults: list[FaultEntry] = field(default_factory=list)
-    done: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    waiting: list[asyncio.Future[None]] = field(default_factory=list)
+    """Of those that wait until it is committed, one each: one that is given up leaves the others alone."""
+
+    def committed(self, error: Exception | None = None) -> None:
+        """Tell whoever waits."""
+        for each in self.waiting:
+            if each.done():  # given up
+                continue
+            if error is None:
+                each.set_result(None)
+            else:
+                each.set_exception(error)
 
     @property
     def answers(self) -> int:
@@ -127,7 +139,9 @@ class Recorder:
 
     async def _committed(self, group: _Group) -> None:
         self._wake.set()
-        await asyncio.shield(group.done)
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        group.waiting.append(turn)
+        await turn
 
     def _check(self) -> None:
         if self.failure is not None:
@@ -145,7 +159,7 @@ class Recorder:
                 except Exception as error:  # noqa: BLE001  whoever waits for the group is told
                     self._fail(error, group)
                     return
-                group.done.set_result(None)
+                group.committed()
                 self._wake.set()  # what has gathered meanwhile
             elif self._closing.is_set():
                 return
@@ -153,8 +167,7 @@ class Recorder:
     def _fail(self, error: Exception, group: _Group) -> None:
         self.failure = error
         for each in (group, self._group):
-            each.done.set_exception(error)
-            each.done.exception()  # seen, even where nobody waits
+            each.committed(error)
 
     def _commit(self, group: _Group) -> None:
         """Store the group, in the thread; try again for a while where the database may come back."""
@@ -184,8 +197,9 @@ class Recorder:
 def bound_cache(session: Session) -> None:
     """Keep the session's connection from holding more pages of a large database than a run needs."""
     connection = session.connection()
-    if connection.dialect.name == "sqlite":
+    if connection.dialect.name == "sqlite" and _BOUND not in connection.info:
         connection.exec_driver_sql(f"PRAGMA cache_size=-{CACHE_KIB}")
+        connection.info[_BOUND] = True  # lives as long as the driver's connection
 
 
 def require_space(store: Store, *, in_flight: int) -> None:

@@ -9,7 +9,7 @@ from sqlmodel import Session
 
 from calibration.store.calls import asked_again, attempts_made, same_calls, settled_units
 from calibration.store.inserting import batches
-from calibration.store.items import ErasedItem, read_items
+from calibration.store.items import ErasedItem, ItemRef, read_bound_items, read_items
 from judge.calls import CostSource
 from judge.grading import JudgeVerdict
 from judge.question import Question
@@ -56,13 +56,13 @@ def open_units(
     )
     asks = tuple(plan.asks())
     wanted = [key for key in keys if any(_unit(key, ask) not in settled for ask in asks)]
-    items = dict(read_items(session=session, keys=wanted))
-    wanted.sort(key=lambda key: _shared(items[key]))
+    items = {ref.key: (ref, item) for ref, item in read_bound_items(session=session, keys=wanted)}
+    wanted.sort(key=lambda key: _shared(items[key][1]))
     for ask in asks:
         for key in wanted:
             unit = _unit(key, ask)
             if unit not in settled:
-                found = _asked(plan, key, items[key], ask, made.get(unit, 0) + 1)
+                found = _asked(plan, *items[key], ask, made.get(unit, 0) + 1)
                 if isinstance(found, Unit) and unit in same:
                     found = replace(found, same=same[unit])
                 yield replace(found, asked_again=True) if unit in again and isinstance(found, Unit) else found
@@ -81,10 +81,12 @@ def _unit(key: str, ask: Ask) -> tuple[str, str, str, int]:
     return (key, criterion.key, presentation(order), repeat)
 
 
-def _asked(plan: RunPlan, key: str, item: Item | ErasedItem, ask: Ask, attempt: int) -> Unit | JudgeVerdict:
+def _asked(
+    plan: RunPlan, ref: ItemRef, item: Item | ErasedItem, ask: Ask, attempt: int
+) -> Unit | JudgeVerdict:
     criterion, order, repeat = ask
     if isinstance(item, Item):
-        return Unit(key, Question(plan.rubric, criterion, item), order, repeat, attempt)
+        return Unit(ref, Question(plan.rubric, criterion, item), order, repeat, attempt)
     return JudgeVerdict(
         judge=plan.judge.digest,
         rubric=plan.rubric.digest,

@@ -155,3 +155,12 @@ def test_flags_of_several_texts_are_listed_once_in_order() -> None:
     """The record of a call names each flag once."""
     texts = [show("<|im_end|>"), show("\u200b<|im_end|>"), show("plain")]
     assert all_flags(texts) == (Flag.HIDDEN_CHARACTERS, Flag.CHAT_TOKENS)
+
+
+@settings(max_examples=150, derandomize=True)
+@given(HOSTILE | st.text(st.sampled_from('abv{}<>[]\\/u|"verdict"VERDICT: \r\n'), max_size=40))
+def test_a_text_with_nothing_to_escape_takes_the_short_way_to_the_same_end(text: str) -> None:
+    """A text is shown in the same way alone and before an imitation, beside which all of it is looked at."""
+    alone, beside = show(text), show(f"{text}<<END")
+    assert beside.text == f"{alone.text}\\u{{3C}}<END"
+    assert beside.flags == alone.flags | {Flag.FENCE_IMITATION}
