@@ -168,7 +168,7 @@ def watch_anchors(
     runs = [
         run
         for run in list_runs(session=session, judge_digest=scope.judge_digest, dataset=dataset)
-        if run.rubric_digest == scope.rubric_digest
+        if run.rubric_digest == scope.rubric_digest and not run.escalated
     ]
     answers = [found for run in runs if (found := _answers(session, run, scope.criterion))]
     if len(answers) < 2:

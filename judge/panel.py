@@ -78,6 +78,10 @@ class PanelJudge(Frozen):
         """The members with their votes."""
         return self.members
 
+    def used(self, votes: Sequence[Sequence[Answer]]) -> tuple[int, ...]:
+        """The places of the members whose votes made the answer: all of them."""
+        return tuple(range(len(votes)))
+
     def decide(self, votes: Sequence[Sequence[Answer]]) -> Answer:
         """The panel's answer from the votes of each member, in the order of `judges`."""
         return vote([answer for member in votes for answer in member], self.rule)
@@ -124,6 +128,10 @@ class CascadeJudge(Frozen):
         """The cascade's answer from the answers of both; the second is read only where it is asked."""
         first, then = votes[0][0], votes[1][0]
         return then if self.escalates(first) else first
+
+    def used(self, votes: Sequence[Sequence[Answer]]) -> tuple[int, ...]:
+        """The places of the judges whose answers made the answer: the second only where it is asked."""
+        return (0, 1) if self.escalates(votes[0][0]) else (0,)
 
     def escalates(self, first: Answer) -> bool:
         """Whether the first judge's answer goes to the second; an open one has to be answered first."""

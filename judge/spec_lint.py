@@ -9,8 +9,8 @@ from judge.panel import CascadeJudge, PanelJudge, VoteRule
 from judge.parsing import Reading
 from judge.spec import BlankOutput, Endpoint, JudgeSpec, ModelJudge, ReasonPlace
 from judge.templates import SCALES, PromptSet, load_prompt, shipped
+from rubrics.criterion import Criterion
 from rubrics.order import OrderPolicy
-from rubrics.rubric import Rubric
 
 DATED = re.compile(r"\d{4}-?\d{2}-?\d{2}|-\d{4}\Z|\d{3}\Z")
 """A model name that says which state of the model is meant."""
@@ -74,18 +74,22 @@ def _of_panel(judge: PanelJudge | CascadeJudge) -> Iterator[str]:
         yield f"{votes} votes may split evenly: such items are unknown (inconsistent)"
 
 
-def risks_with(judge: JudgeSpec, rubric: Rubric, families: Iterable[str]) -> tuple[str, ...]:
-    """What is risky of this judge under this rubric, on outputs of these families of models."""
+def risks_with(judge: JudgeSpec, criteria: Iterable[Criterion], families: Iterable[str]) -> tuple[str, ...]:
+    """What is risky of this judge under these criteria, on outputs of these families of models."""
     if not isinstance(judge, ModelJudge):
         return ()
-    found = []
-    bare = [criterion.key for criterion in rubric.criteria if not criterion.examples]
-    if bare:
-        found.append(f"no examples for {', '.join(bare)}: the judge has the words of the rubric alone")
+    bare = [criterion.key for criterion in criteria if not criterion.examples]
+    said = [f"no examples for {', '.join(bare)}: the judge has the words of the rubric alone"] if bare else []
+    return (*said, *own_family(judge, families))
+
+
+def own_family(judge: JudgeSpec, families: Iterable[str]) -> tuple[str, ...]:
+    """A sentence for each family of models whose outputs the judge would judge as one of its own."""
+    if not isinstance(judge, ModelJudge):
+        return ()
     name = judge.model.lower()
-    found += [
+    return tuple(
         f"it judges outputs of its own family ({family}): judges prefer what their family wrote"
         for family in sorted({family.strip().lower() for family in families if family.strip()})
         if family in name
-    ]
-    return tuple(found)
+    )

@@ -51,12 +51,13 @@ def read_verdicts(
     """The judge's verdicts of its newest run under the rubric; None where it has no run on the dataset.
 
     The newest that has a verdict on these items under this criterion, since a run of other items or criteria
-    answers nothing here. A unit whose call failed is an error, as long as nothing came of asking again.
+    answers nothing here. A run on what another judge sent on is never evidence about its own judge. A unit
+    whose call failed is an error, as long as nothing came of asking again.
     """
     runs = [
         run
         for run in list_runs(session=session, judge_digest=judge_digest, dataset=dataset)
-        if run.rubric_digest == rubric_digest
+        if run.rubric_digest == rubric_digest and not run.escalated
     ]
     if not runs:
         return None

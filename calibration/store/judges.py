@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -98,6 +99,11 @@ class StoredRun:
     units: int
     state: RunState
     recorded_at: datetime
+
+    @property
+    def escalated(self) -> bool:
+        """True where it asks only about what another judge sent on: by itself no evidence about its judge."""
+        return self.origin is RunOrigin.RUN and "escalated" in json.loads(self.plan)
 
 
 def add_judge(

@@ -40,6 +40,28 @@ def operation_of(*, session: Session, scope: Scope, run_key: str, criterion: str
     )
 
 
+def costs_by_item(*, session: Session, scope: Scope, run_key: str) -> dict[tuple[str, str], int | None]:
+    """What the run's verdicts cost by item id and criterion, all orders and repeats together.
+
+    In millionths of a US dollar; None where the cost of one of them is not known.
+    """
+    verdict, item = table_of(VerdictRow), table_of(ItemRow)
+    query = scope.applied(
+        sa.select(
+            item.c.item_id,
+            verdict.c.criterion,
+            sa.func.sum(verdict.c.cost_micros),
+            sa.func.count(verdict.c.cost_micros) == sa.func.count(),
+        )
+        .join_from(verdict, item)
+        .where(verdict.c.run_key == run_key)
+    ).group_by(item.c.item_id, verdict.c.criterion)
+    return {
+        (item_id, criterion): int(micros) if known else None
+        for item_id, criterion, micros, known in session.connection().execute(query)
+    }
+
+
 def reported_models(*, session: Session, run_key: str) -> tuple[str, ...]:
     """The models that the provider said had answered in the run, sorted; empty where it said none."""
     column = table_of(VerdictRow).c.reported_model

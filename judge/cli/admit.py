@@ -61,7 +61,7 @@ def admit(
     from calibration.registry import sign as sign_decision
     from calibration.store.decisions import DecisionScope
     from calibration.store.judges import get_judge
-    from judge.cli.lookups import exploratory, recorded_policy, rubric_of_labels
+    from judge.cli.lookups import exploratory, recorded_policy, rubric_of_labels, tell_families
     from judge.cli.output import exit_code
     from judge.cli.stores import actor, now, opened
 
@@ -84,6 +84,7 @@ def admit(
             actor=who,
             exploratory=exploratory(chosen, recorded_at, evidence),
         )
+        tell_families(session, asked.judges, evidence)
         (examination,) = run(session=session, asked=asked, at=at).comparison.examinations
         if chosen is None or examination.decision is None:  # a policy was given, so both exist
             raise typer.BadParameter("admit needs --policy")

@@ -69,7 +69,14 @@ def calibrate(
     from calibration.calibrate import Asked
     from calibration.calibrate import calibrate as run
     from calibration.labeling.sessions import close_due
-    from judge.cli.lookups import evidence_of, exploratory, judges_of, recorded_policy, rubric_of_labels
+    from judge.cli.lookups import (
+        evidence_of,
+        exploratory,
+        judges_of,
+        recorded_policy,
+        rubric_of_labels,
+        tell_families,
+    )
     from judge.cli.output import exit_code, require_replaceable, show_report
     from judge.cli.stores import actor, now, opened
 
@@ -100,6 +107,7 @@ def calibrate(
             exploratory=exploratory(chosen, recorded_at, evidence),
         )
         found = run(session=session, asked=asked, at=at)
+        tell_families(session, asked.judges, evidence)
     several = rank or len(found.comparison.examinations) != 1 or "all" in judge
     shown = found.comparison if several else found.comparison.examinations[0]
     show_report(shown, as_json=as_json, explain=explain, page=page)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from rubrics.errors import DeclarationError, RecordError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sqlmodel import Session
 
     from calibration.calibrate.evidence_set import EvidenceSet
@@ -94,15 +96,18 @@ def judges_of(
 
     if ALL not in names:
         return tuple(get_judge(session=session, judge=name) for name in names)
+    runs = list_runs(session=session, dataset=evidence.dataset, rubric_digest=rubric.digest)
     asked = {  # a judge whose every call failed has no verdict and is not left out
         run.judge_digest
-        for run in list_runs(session=session, dataset=evidence.dataset, rubric_digest=rubric.digest)
-        if criterion in json.loads(run.plan).get("criteria", ())
+        for run in runs
+        if criterion in json.loads(run.plan).get("criteria", ()) and not run.escalated
     }
+    sent_on = {run.judge_digest for run in runs if run.escalated} - asked
     found = tuple(
         judge
         for judge in list_judges(session=session)
         if judge.kind != BASELINE
+        and judge.digest not in sent_on
         and evidence.screened_by not in {judge.name, judge.digest}
         and (judge.digest in asked or _has_verdict(session, judge, evidence, rubric, criterion))
     )
@@ -176,3 +181,13 @@ def exploratory(
         f"{policy.label} was recorded {recorded_at:%Y-%m-%d %H:%M:%S}, after {evidence.called} was frozen "
         f"({evidence.frozen_at:%Y-%m-%d %H:%M:%S}): exploratory, cannot admit"
     )
+
+
+def tell_families(session: Session, judges: Iterable[StoredJudge], evidence: EvidenceSet) -> None:
+    """Tell on stderr of each judge that judges outputs of its own family of models."""
+    from judge.cli.errors import tell
+    from judge.population_lint import family_risks
+
+    for judge in judges:
+        for risk in family_risks(session=session, judge=judge, scope=evidence.scope):
+            tell(f"! {risk}")

@@ -107,7 +107,9 @@ class PanelBench:
         answer = self._judge.decide(votes)
         if answer.reason is not None and answer.reason.is_open:
             return None
-        words = [[each.value or str(each.reason) for each in member] for member in votes]
+        used = self._judge.used(votes)
+        words = [[each.value or str(each.reason) for each in votes[place]] for place in used]
+        paid = [self._said.costs.get((self._judge.judges[place].judge, *where)) for place in used]
         return JudgeVerdict(
             judge=self._digest,
             rubric=question.rubric.digest,
@@ -121,7 +123,8 @@ class PanelBench:
             detail=answer.unknown.detail if answer.unknown else None,
             rationale="votes: " + "; ".join(", ".join(member) for member in words),
             called=False,
-            cost_micros=0,
+            # what the votes cost in their own runs: no call of this run, and so in no sum over runs
+            cost_micros=None if None in paid else sum(micros or 0 for micros in paid),
             cost_source=CostSource.UNBILLED,
         )
 

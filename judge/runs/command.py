@@ -27,6 +27,7 @@ from rubrics.rubric import Rubric
 if TYPE_CHECKING:
     from sqlmodel import Session
 
+    from calibration.store.database import Store
     from calibration.store.items import Scope
 
 API_KEY = "VOIRDIRE_API_KEY"
@@ -93,43 +94,66 @@ class Wanted:
 def carry_out(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool) -> ExitCode:
     """The exit code of the run: 0 once every unit has its verdict, 3 or 130 where it stopped before."""
     with opened(context) as store:
+        if _is_cascade(store, wanted):
+            from judge.cascade_command import carry_cascade
+
+            return carry_cascade(store, wanted, dry_run=dry_run, as_json=as_json)
         with store.read() as session:
             plan = _plan(session, wanted)
             tariff, source = tariff_of(plan.judge, wanted.prices)
             expected = estimate(session=session, plan=plan, tariff=tariff, source=source)
-        planned = plan_object(plan, expected)
+            risky = _risks(session, plan)
+        planned = {**plan_object(plan, expected), "risks": list(risky)}
         if not as_json:
             print_lines(plan_words(plan, expected, on=wanted.on, width=console().width))
+            print_lines([f"  ! {risk}" for risk in risky])
         if dry_run:
             if as_json:
                 print_json({"dry_run": True, **planned})
             return ExitCode.ADMIT
-        gguf = None if wanted.gguf is None else Path(wanted.gguf)
-        model = connected(
-            plan.judge,
-            prices=wanted.prices,
-            gguf=gguf,
-            api_key=api_key(),
-            direct=wanted.direct,
-            adaptive=wanted.concurrency is None,
+        cap = None if wanted.max_cost is None else round(wanted.max_cost * 1_000_000)
+        summary = ask(store, plan, wanted, done=expected.done, cap_micros=cap)
+    return report(summary, planned, wanted, as_json=as_json)
+
+
+def ask(store: Store, plan: RunPlan, wanted: Wanted, *, done: int, cap_micros: int | None) -> RunSummary:
+    """How the run stands once its judge was reached and asked, with a bar; `done` units are there already."""
+    tariff, _ = tariff_of(plan.judge, wanted.prices)
+    model = connected(
+        plan.judge,
+        prices=wanted.prices,
+        gguf=None if wanted.gguf is None else Path(wanted.gguf),
+        api_key=api_key(),
+        direct=wanted.direct,
+        adaptive=wanted.concurrency is None,
+    )
+    bar = run_bar(str(plan.judge.name), done=done, units=plan.units)
+    with model as reached, bar as told:
+        options = RunOptions(
+            concurrency=wanted.concurrency or reached.concurrency,
+            max_cost_micros=cap_micros,
+            tariff=tariff,
+            now=now,
         )
-        bar = run_bar(str(plan.judge.name), done=expected.done, units=plan.units)
-        with model as reached, bar as told:
-            options = RunOptions(
-                concurrency=wanted.concurrency or reached.concurrency,
-                max_cost_micros=None if wanted.max_cost is None else round(wanted.max_cost * 1_000_000),
-                tariff=tariff,
-                now=now,
-            )
-            summary = run_judge(
-                store,
-                plan,
-                reached.client,
-                served_at=reached.served_at,
-                options=options,
-                on_progress=told,
-            )
-    return _report(summary, planned, wanted, as_json=as_json)
+        return run_judge(
+            store, plan, reached.client, served_at=reached.served_at, options=options, on_progress=told
+        )
+
+
+def _risks(session: Session, plan: RunPlan) -> tuple[str, ...]:
+    """What is risky of asking this judge about these items."""
+    from calibration.store.items import Scope
+    from judge.population_lint import run_risks
+
+    scope = Scope(set_digest=plan.set_digest) if plan.set_digest else Scope(dataset=plan.dataset)
+    return run_risks(session=session, judge=plan.judge, criteria=plan.criteria, scope=scope)
+
+
+def _is_cascade(store: Store, wanted: Wanted) -> bool:
+    from judge.panel import CascadeJudge
+
+    with store.read() as session:
+        return isinstance(recorded_judge(session=session, judge=wanted.judge), CascadeJudge)
 
 
 def carry_batch(context: Any, wanted: Wanted, file: str, *, emit: bool, as_json: bool) -> ExitCode:
@@ -162,7 +186,7 @@ def carry_batch(context: Any, wanted: Wanted, file: str, *, emit: bool, as_json:
             ]
         )
     lines = {"verdicts": taken.verdicts, "failed": taken.failed, "strange": taken.strange}
-    return _report(taken.summary, {"batch": lines}, wanted, as_json=as_json)
+    return report(taken.summary, {"batch": lines}, wanted, as_json=as_json)
 
 
 LISTED = 20
@@ -195,19 +219,25 @@ def api_key() -> SecretStr | None:
     return SecretStr(given) if given else None
 
 
-def _plan(session: Session, wanted: Wanted) -> RunPlan:
+def asked_for(session: Session, wanted: Wanted) -> tuple[str | None, Rubric]:
+    """The digest of the set that is named, and the rubric."""
     from calibration.calibrate.evidence_set import open_set
     from calibration.store.items import Scope
 
-    judge = recorded_judge(session=session, judge=wanted.judge)
     found = open_set(session=session, ref=wanted.set_ref) if wanted.set_ref else None
     scope = found.scope if found else Scope(dataset=wanted.dataset)
+    return found.digest if found else None, _rubric(session, scope, wanted)
+
+
+def _plan(session: Session, wanted: Wanted) -> RunPlan:
+    judge = recorded_judge(session=session, judge=wanted.judge)
+    set_digest, rubric = asked_for(session, wanted)
     return plan_run(
         session=session,
         judge=judge,
-        rubric=_rubric(session, scope, wanted),
+        rubric=rubric,
         dataset=wanted.dataset,
-        set_digest=found.digest if found else None,
+        set_digest=set_digest,
         criteria=wanted.criteria,
         repeats=wanted.repeats,
     )
@@ -231,7 +261,8 @@ def _rubric(session: Session, scope: Scope, wanted: Wanted) -> Rubric:
     raise RecordError(f"{how} {', '.join(sorted(rubrics))}; name one with --rubric NAME@V")
 
 
-def _report(summary: RunSummary, planned: dict[str, Any], wanted: Wanted, *, as_json: bool) -> ExitCode:
+def report(summary: RunSummary, planned: dict[str, Any], wanted: Wanted, *, as_json: bool) -> ExitCode:
+    """The exit code of a run that was carried out, once it was told how it stands."""
     stopped = summary.stopped
     if as_json:
         resume = {"resume": wanted.command} if stopped else {}

@@ -250,11 +250,13 @@ def test_risky_choices_are_told_and_careful_ones_are_not() -> None:
 
 def test_a_judge_of_its_own_family_is_told() -> None:
     """Outputs of the judge's family, and criteria without examples."""
-    found = risks_with(judge(model="openai/gpt-4.1"), POINTWISE, ["gpt-4", "llama", ""])
+    found = risks_with(judge(model="openai/gpt-4.1"), POINTWISE.criteria, ["gpt-4", "llama", ""])
     assert "no examples for tone" in found[0]
     assert found[1].startswith("it judges outputs of its own family (gpt-4)")
     assert (
-        risks_with(ModelJudge(kind="model", name="x", model="anthropic/claude-x"), POINTWISE, ["gpt-4"])[1:]
+        risks_with(
+            ModelJudge(kind="model", name="x", model="anthropic/claude-x"), POINTWISE.criteria, ["gpt-4"]
+        )[1:]
         == ()
     )
 

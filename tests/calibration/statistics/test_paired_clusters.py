@@ -63,7 +63,7 @@ def test_by_hand() -> None:
     """Ten clusters of four: two change as a whole, eight not at all; ICC 1, so ten pairs' worth."""
     pairs = [(False, True)] * 8 + [(False, False)] * 32
     found = paired_by_cluster(pairs, [place // 4 for place in range(40)])
-    assert (found.icc, found.n_effective) == (pytest.approx(1.0), pytest.approx(10.0))
+    assert [found.icc, found.n_effective] == pytest.approx([1.0, 10.0])
     # the table (0, 0, 2, 8) of ten pairs
     assert isinstance(found.estimate, Estimate)
     assert width(found.estimate) == pytest.approx(width(newcombe_paired(PairedTable(0, 0, 2, 8))))
