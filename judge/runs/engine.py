@@ -9,11 +9,11 @@ calls than may be in flight have an answer that is not stored, and after a kill 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import TypeVar
 
 from calibration.store.calls import tally_calls, tally_verdicts
@@ -154,22 +154,42 @@ class Engine:
 
     async def _feed(self, bench: Bench) -> None:
         """Hand out units until none is left or the run stops."""
-        for keys in chunks(self._plan):
-            for unit in await self._aside(partial(self._read, keys)):
-                await self._room.acquire()
-                if self._halted():
-                    return
-                ready = bench.ready(unit) if isinstance(unit, Unit) else unit
-                if isinstance(unit, Unit) and isinstance(ready, Prepared) and _is_same(unit, ready):
-                    await self._reuse(unit)
-                    self._room.release()
-                elif isinstance(unit, Unit) and isinstance(ready, Prepared):
-                    if not await self._start(unit, ready):
+        async with aclosing(self._chunks()) as parts:
+            async for part in parts:
+                for unit in part:
+                    await self._room.acquire()
+                    if self._halted() or not await self._hand_out(unit, bench):
                         return
-                else:
-                    if isinstance(ready, JudgeVerdict):
-                        await self._keep(ready)
-                    self._room.release()
+
+    async def _chunks(self) -> AsyncGenerator[list[Unit | JudgeVerdict]]:
+        """The open units; the next chunk is read while this one is handed out."""
+        keys = chunks(self._plan)
+        ahead = self._reads(next(keys, None))
+        try:
+            while ahead is not None:
+                part = await ahead
+                ahead = self._reads(next(keys, None))
+                yield part
+        finally:
+            if ahead is not None:
+                ahead.cancel()
+
+    def _reads(self, keys: list[str] | None) -> asyncio.Future[list[Unit | JudgeVerdict]] | None:
+        if keys is None:
+            return None
+        return asyncio.get_running_loop().run_in_executor(self._reading, self._read, keys)
+
+    async def _hand_out(self, unit: Unit | JudgeVerdict, bench: Bench) -> bool:
+        """Start the unit's call, or store what is known without one; False where the cap allows no call."""
+        ready = bench.ready(unit) if isinstance(unit, Unit) else unit
+        if isinstance(unit, Unit) and isinstance(ready, Prepared) and not _is_same(unit, ready):
+            return await self._start(unit, ready)
+        if isinstance(unit, Unit) and isinstance(ready, Prepared):
+            await self._reuse(unit)
+        elif isinstance(ready, JudgeVerdict):
+            await self._keep(ready)
+        self._room.release()
+        return True
 
     async def _reuse(self, unit: Unit) -> None:
         """Take over what the very same call has answered in another run."""

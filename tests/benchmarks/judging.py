@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -146,6 +147,7 @@ def _run(kind: str, address: str, items: int, database: str) -> tuple[float, flo
     from tests.judge.cases import POINTWISE
 
     connects: Any = connect_direct
+    import_module("aiohttp")  # by the first call else
     if kind == "litellm":
         from judge.model_client import connect, map_prices
 
