@@ -301,7 +301,7 @@ def preview(context: Any, wanted: Wanted, items: Sequence[Item]) -> dict[str, An
 
 def _cost(grader: Grader, items: int) -> int | None:
     """Millionths of a US dollar; 0 without a paid call, None where it is not known."""
-    if grader.judge is None or grader.judge.kind != JudgeKind.MODEL:
+    if grader.judge is None or grader.judge.kind in {JudgeKind.RULE, JudgeKind.BASELINE}:
         return 0
     found = grader.report.operation if grader.report else None
     if found is None or not found.items or found.costed < found.verdicts:

@@ -54,6 +54,7 @@ def criterion_object(
         "decision": each.decision,
         "role": each.role,
         "queued": each.queued,
+        "cost_micros": each.cost_micros,
         "report": decision.report_digest if decision else None,
         "far": far_object(decision, attempt) if decision else None,
     }

@@ -138,6 +138,7 @@ def _criterion(each: CriterionGrade) -> dict[str, Any]:
         "decision": each.decision,
         "role": each.role,
         "queued": each.queued,
+        "cost_micros": each.cost_micros,
     }
 
 
@@ -218,8 +219,9 @@ def _now(
             by = event.actor
             outcome = _by_person(event.verdict)
     grade = CriterionGrade(
-        name, outcome, rationales.get(name, ""), judge, said["decision"], said["role"], said["queued"]
-    )
+        name, outcome, rationales.get(name, ""), judge, said["decision"], said["role"], said["queued"],
+        said.get("cost_micros"),
+    )  # fmt: skip
     return CriterionState(grade, by, appealed)
 
 

@@ -8,7 +8,7 @@ to people too, where its policy says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -30,7 +30,7 @@ from calibration.registry.bundle import Bundle
 from calibration.store.decisions import DecisionScope, StoredDecision, iter_decisions
 from calibration.store.judges import StoredJudge, get_judge
 from calibration.store.reports import get_policy, get_report
-from judge.graders import Answered, Asking, Connected, ModelMoved, open_grader
+from judge.graders import Answered, Asking, Connected, ModelMoved, members_of, open_grader
 from judge.overall import ACCEPTANCE, DIAGNOSTIC, REVIEW_TRIGGER, Part, overall_of
 from rubrics.errors import AdmissionError, AdmissionExpired, DeclarationError, JudgeNotAdmitted
 from rubrics.item import Item
@@ -78,6 +78,8 @@ class Grader:
     warnings: tuple[str, ...] = ()
     report: CalibrationReport | None = None
     """What the decision rests on."""
+    members: Mapping[str, StoredJudge] = field(default_factory=dict)
+    """Who votes where the judge is a panel or cascade, by digest."""
 
     @property
     def population(self) -> PopulationRecord | None:
@@ -115,6 +117,8 @@ class CriterionGrade:
     role: str = ACCEPTANCE
     queued: bool = False
     """A person is to look at it."""
+    cost_micros: int | None = None
+    """What its calls cost, in millionths of a US dollar; None where nobody was called or it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +220,10 @@ def _appointed(session: Session, request: GradeRequest, criterion: str, at: date
             policy = AdmissionPolicy.model_validate(stored.content)
             found = get_report(session=session, digest_prefix=admission.decision.report_digest)
             report = CalibrationReport.model_validate(found.content)
-            return Grader(criterion, judge, admission.decision, role, policy, admission.warnings, report)
+            members = members_of(session=session, judge=judge)
+            return Grader(
+                criterion, judge, admission.decision, role, policy, admission.warnings, report, members
+            )
     raise first or _nobody(request, criterion, role)
 
 
@@ -297,7 +304,9 @@ def grade_items(
     _require_one_inside(graders, items, flags)
     with ExitStack() as stack:
         asking = {
-            grader.criterion: stack.enter_context(open_grader(grader.judge, grader.criterion, connect))
+            grader.criterion: stack.enter_context(
+                open_grader(grader.judge, grader.criterion, connect, grader.members)
+            )
             for grader in graders
             if grader.judge is not None
         }
@@ -400,6 +409,7 @@ def _criterion(
         decision=grader.decision.hash,
         role=grader.role,
         queued=fired or (final and grader.role != DIAGNOSTIC),
+        cost_micros=said.cost_micros,
     )
 
 

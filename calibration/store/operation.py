@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Iterator
 
 import sqlalchemy as sa
 from sqlmodel import Session
@@ -10,6 +12,7 @@ from sqlmodel import Session
 from calibration.evidence import OperationFigure
 from calibration.store.columns import table_of
 from calibration.store.items import ItemRow, Scope
+from calibration.store.judges import JudgeRunRow
 from calibration.store.verdicts import VerdictRow
 
 
@@ -63,12 +66,25 @@ def costs_by_item(*, session: Session, scope: Scope, run_key: str) -> dict[tuple
 
 
 def reported_models(*, session: Session, run_key: str) -> tuple[str, ...]:
-    """The models that the provider said had answered in the run, sorted; empty where it said none."""
+    """The models that the provider said had answered in the run, sorted; empty where it said none.
+
+    Of a panel or cascade those of its members' runs.
+    """
     column = table_of(VerdictRow).c.reported_model
+    keys = [run_key, *_member_runs(session, run_key)]
     query = (
         sa.select(column)
-        .where(table_of(VerdictRow).c.run_key == run_key, column.is_not(None))
+        .where(table_of(VerdictRow).c.run_key.in_(keys), column.is_not(None))
         .distinct()
         .order_by(column)
     )
     return tuple(session.connection().execute(query).scalars())
+
+
+def _member_runs(session: Session, run_key: str) -> Iterator[str]:
+    """The runs whose verdicts voted in the run, and those that voted in these."""
+    column = table_of(JudgeRunRow).c
+    plan = session.connection().execute(sa.select(column.plan).where(column.key == run_key)).scalar()
+    for key in (json.loads(plan).get("members") or {}).values() if plan else ():
+        yield key
+        yield from _member_runs(session, key)
