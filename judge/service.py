@@ -26,6 +26,7 @@ from calibration.registry import (
     live_admission,
     recorded_population,
 )
+from calibration.registry.auditing import audited_systems
 from calibration.registry.bundle import Bundle
 from calibration.store.decisions import DecisionScope, StoredDecision, iter_decisions
 from calibration.store.judges import StoredJudge, get_judge
@@ -78,13 +79,18 @@ class Grader:
     warnings: tuple[str, ...] = ()
     report: CalibrationReport | None = None
     """What the decision rests on."""
+    audited: tuple[str, ...] = ()
+    """Systems that wrote no calibrated output and whose own audit held."""
     members: Mapping[str, StoredJudge] = field(default_factory=dict)
     """Who votes where the judge is a panel or cascade, by digest."""
 
     @property
     def population(self) -> PopulationRecord | None:
-        """What the judge was calibrated on, where it is recorded."""
-        return recorded_population(self.decision) if self.decision else None
+        """What the judge was calibrated on, where it is recorded, with the systems audited since."""
+        record = recorded_population(self.decision) if self.decision else None
+        if record is None or not self.audited:
+            return record
+        return record.model_copy(update={"systems": tuple(sorted({*record.systems, *self.audited}))})
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -220,9 +226,18 @@ def _appointed(session: Session, request: GradeRequest, criterion: str, at: date
             policy = AdmissionPolicy.model_validate(stored.content)
             found = get_report(session=session, digest_prefix=admission.decision.report_digest)
             report = CalibrationReport.model_validate(found.content)
+            audited = audited_systems(session=session, decision=admission.decision)
             members = members_of(session=session, judge=judge)
             return Grader(
-                criterion, judge, admission.decision, role, policy, admission.warnings, report, members
+                criterion,
+                judge,
+                admission.decision,
+                role,
+                policy,
+                admission.warnings,
+                report,
+                audited,
+                members,
             )
     raise first or _nobody(request, criterion, role)
 

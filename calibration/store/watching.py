@@ -5,7 +5,7 @@ Kept from raters: an alarm tells how a judge does.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,7 +18,7 @@ from calibration.store.columns import in_utc, table_of
 from calibration.store.decisions import decision_head
 
 WATCH = "watch"
-ALARM, LAPSE, AUDIT = "alarm.raised", "decision.lapsed", "audit.opened"
+ALARM, LAPSE, AUDIT, DRAWN = "alarm.raised", "decision.lapsed", "audit.opened", "audit.drawn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,42 @@ def open_audit(*, session: Session, decision: str, system: str, actor: str, at: 
 def open_audits(*, session: Session) -> set[tuple[str, str]]:
     """(decision, system) of every audit that was asked for."""
     return {(e.payload["decision"], e.payload["system"]) for e in _told(session, AUDIT)}
+
+
+@dataclass(frozen=True, slots=True)
+class AuditDraw:
+    """Outputs of one system that were drawn to be labelled."""
+
+    decision: str
+    system: str
+    session_name: str
+    set_digest: str
+    seed: int
+    cells: tuple[Mapping[str, Any], ...]
+    """For accepted and other outputs each: `accepted`, `cases` there were, `items` drawn."""
+    at: datetime
+
+
+def record_audit_draw(*, session: Session, draw: AuditDraw, actor: str) -> AuditDraw:
+    """The draw, appended to the trail with the ids of every output drawn."""
+    payload = {field: getattr(draw, field) for field in _DRAW}
+    payload["cells"] = [dict(cell) for cell in draw.cells]
+    append_event(session=session, stream=WATCH, kind=DRAWN, actor=actor, payload=payload, at=draw.at)
+    return draw
+
+
+def audit_draws(*, session: Session, decision: str) -> tuple[AuditDraw, ...]:
+    """The draws under a decision, oldest first."""
+    found = []
+    for event in _told(session, DRAWN):
+        said = dict(event.payload)
+        if said["decision"] == decision:
+            cells = tuple(said.pop("cells"))
+            found.append(AuditDraw(**said, cells=cells, at=event.at))
+    return tuple(found)
+
+
+_DRAW = ("decision", "system", "session_name", "set_digest", "seed")
 
 
 def known_moment(*, session: Session, at: datetime) -> datetime:

@@ -52,6 +52,7 @@ COMMANDS: Final[dict[str, Entry]] = {
     "audit": Entry("judge.cli.audit", "Verify that no record was changed."),
     "grade": Entry("judge.cli.grade", "Grade outputs with an admitted judge."),
     "grades": Entry("judge.cli.grades", "What was graded, what waits for people, and what they did."),
+    "queue": Entry("judge.cli.queue", "Put what waits for a person before raters, and read it back."),
     "drift": Entry("judge.cli.drift", "Watch an admitted judge: audited failures, anchors, alarms."),
     "gate": Entry("judge.cli.gate", "Open only for outputs that an admitted judge's verdicts carry."),
     "ui": Entry("judge.cli.ui", "Start the rating app or the review app."),
