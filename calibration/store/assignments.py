@@ -124,7 +124,7 @@ def add_assignments(*, session: Session, key: str, entries: Iterable[AssignmentE
 
 def get_assignment(*, session: Session, key: str) -> Assigned | None:
     """The assignment of the key; None where there is none."""
-    row = session.connection().execute(_ASSIGNMENTS.where(_ASSIGNMENT.c.key == key)).first()
+    row = session.connection().execute(_BY_KEY, {"key": key}).first()
     return Assigned(*row) if row else None
 
 
@@ -188,21 +188,14 @@ def hand_out(*, session: Session, assigned: Assigned, until: datetime) -> bool:
 
     False where it was handed out or taken back meanwhile.
     """
-    done = session.connection().execute(
-        _ASSIGNMENT.update()
-        .where(_ASSIGNMENT.c.key == assigned.key, _ASSIGNMENT.c.lease_no == assigned.lease_no)
-        .values(lease_no=assigned.lease_no or 1, lease_until=in_utc(until))
-    )
+    held = {"of": assigned.key, "under": assigned.lease_no, "new": assigned.lease_no or 1}
+    done = session.connection().execute(_HAND_OUT, {**held, "until": in_utc(until)})
     return bool(done.rowcount)
 
 
 def move_assignment(*, session: Session, key: str, lease_no: int, state: str) -> bool:
     """True if the assignment was still held under the fencing number and is now in the state."""
-    done = session.connection().execute(
-        _ASSIGNMENT.update()
-        .where(_ASSIGNMENT.c.key == key, _ASSIGNMENT.c.lease_no == lease_no)
-        .values(state=state)
-    )
+    done = session.connection().execute(_MOVE, {"of": key, "under": lease_no, "to": state})
     return bool(done.rowcount)
 
 
@@ -230,19 +223,15 @@ def take_back(*, session: Session, key: str, state: str) -> None:
 
 def lock_assignment(*, session: Session, key: str) -> Assigned | None:
     """The assignment, held against other writers until the transaction ends."""
-    query = _ASSIGNMENTS.where(_ASSIGNMENT.c.key == key)
-    if session.connection().dialect.name != "sqlite":
-        query = query.with_for_update(of=_ASSIGNMENT)
-    row = session.connection().execute(query).first()
+    query = _BY_KEY if session.connection().dialect.name == "sqlite" else _LOCKED
+    row = session.connection().execute(query, {"key": key}).first()
     return Assigned(*row) if row else None
 
 
 def last_place(*, session: Session, key: str, rater: str, kind: Kind) -> int:
     """The last place in the person's queue; 0 where it is empty."""
-    query = sa.select(sa.func.max(_ASSIGNMENT.c.position)).where(
-        _ASSIGNMENT.c.session_key == key, _ASSIGNMENT.c.rater == rater, _ASSIGNMENT.c.kind == kind
-    )
-    return int(session.connection().execute(query).scalar_one() or 0)
+    place = {"key": key, "rater": rater, "kind": kind}
+    return int(session.connection().execute(_LAST, place).scalar_one() or 0)
 
 
 _ASSIGNMENT = table_of(AssignmentRow)
@@ -251,7 +240,20 @@ _ASSIGNMENT = table_of(AssignmentRow)
 _ASSIGNMENTS = sa.select(*(_ASSIGNMENT.c[each] for each in Assigned.__dataclass_fields__))
 
 
-_NEXT_OPEN = (  # built once: a page asks for it at every key press
+# Built once: a page asks for them at every key press.
+_BY_KEY = _ASSIGNMENTS.where(_ASSIGNMENT.c.key == sa.bindparam("key"))
+_LOCKED = _BY_KEY.with_for_update(of=_ASSIGNMENT)
+_HELD = _ASSIGNMENT.update().where(
+    _ASSIGNMENT.c.key == sa.bindparam("of"), _ASSIGNMENT.c.lease_no == sa.bindparam("under")
+)
+_HAND_OUT = _HELD.values(lease_no=sa.bindparam("new"), lease_until=sa.bindparam("until"))
+_MOVE = _HELD.values(state=sa.bindparam("to"))
+_LAST = sa.select(sa.func.max(_ASSIGNMENT.c.position)).where(
+    _ASSIGNMENT.c.session_key == sa.bindparam("key"),
+    _ASSIGNMENT.c.rater == sa.bindparam("rater"),
+    _ASSIGNMENT.c.kind == sa.bindparam("kind"),
+)
+_NEXT_OPEN = (
     _ASSIGNMENTS.where(
         _ASSIGNMENT.c.session_key == sa.bindparam("key"),
         _ASSIGNMENT.c.rater == sa.bindparam("rater"),

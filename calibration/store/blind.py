@@ -25,7 +25,8 @@ READABLE: Final = (
     *("adjudication", "retraction", "assessment_context", "rater_event", "labeling_session", "session_rater"),
     *("assignment", "assignment_closure", "person", "role_grant", "alembic_version"),
 )
-"""The tables that raters' code may read: an allow-list, so that a new table is closed until it is opened."""
+"""The tables that raters' code may read: an allow-list, so that a new table is closed until it is opened, on
+both databases and without a line here."""
 ADDED_TO: Final = (
     *("item_payload", "audit_event", "assessment", "adjudication", "retraction", "assessment_context"),
     *("rater_event", "person", "assignment"),
@@ -87,6 +88,7 @@ def _prepare_role(url: sa.URL) -> None:
             if not _has_role(connection):
                 for statement in role_statements():
                     connection.exec_driver_sql(statement)
+                _refuse_more(connection, place(url))
     except DBAPIError as error:
         if getattr(error.orig, "sqlstate", "") == "42501":
             raise StoreError(
@@ -98,22 +100,43 @@ def _prepare_role(url: sa.URL) -> None:
         engine.dispose()
 
 
+def _refuse_more(connection: sa.Connection, where: str) -> None:
+    """Raises StoreError where the role may do more than its own grants say."""
+    if more := sorted(rights_of_role(connection) - _rights()):
+        named = ", ".join(f"{right} on {table}" for table, right in more[:3])
+        raise StoreError(
+            f"in {where} the rating app could do more than it should ({named}): something is granted to"
+            f" PUBLIC or to a role that {ROLE} is in; revoke it, then start the app again"
+        )
+
+
 def _has_role(connection: sa.Connection) -> bool:
     """Whether the role is there with exactly the rights that it should have."""
     if not connection.exec_driver_sql(f"SELECT 1 FROM pg_roles WHERE rolname = '{ROLE}'").scalar():
         return False
-    query = sa.text(
-        "SELECT table_name, privilege_type FROM information_schema.role_table_grants"
-        " WHERE grantee = :role AND table_schema = 'public'"
-    )
-    found = {(table, right) for table, right in connection.execute(query, {"role": ROLE})}
-    wanted = {
+    member = connection.exec_driver_sql(f"SELECT pg_has_role(current_user, '{ROLE}', 'MEMBER')").scalar()
+    return bool(member) and rights_of_role(connection) == _rights()
+
+
+def _rights() -> set[tuple[str, str]]:
+    """Table and right, as the role should have them."""
+    return {
         *((table, "SELECT") for table in READABLE),
         *((table, "INSERT") for table in ADDED_TO),
         *((table, "UPDATE") for table in MOVED),
     }
-    member = connection.exec_driver_sql(f"SELECT pg_has_role(current_user, '{ROLE}', 'MEMBER')").scalar()
-    return found == wanted and bool(member)
+
+
+def rights_of_role(connection: sa.Connection) -> set[tuple[str, str]]:
+    """Table and right of whatever the role may do: granted to it, to everybody, or on a single column."""
+    query = sa.text(
+        "SELECT c.relname, r.name FROM pg_class AS c"
+        " CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE']) AS r(name)"
+        " WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')"
+        " AND CASE WHEN r.name IN ('DELETE', 'TRUNCATE') THEN has_table_privilege(:role, c.oid, r.name)"
+        " ELSE has_any_column_privilege(:role, c.oid, r.name) END"
+    )
+    return {(table, right) for table, right in connection.execute(query, {"role": ROLE})}
 
 
 def _take_role(connection: object, _entry: ConnectionPoolEntry) -> None:
@@ -136,32 +159,28 @@ _FREE = frozenset(
         sqlite3.SQLITE_RECURSIVE,
     }
 )
-_REFERS = frozenset(
-    {("verdict", "reply_digest"), ("grade", "rationale_digest"), ("grade_event", "note_digest")}
-)
-"""The secret columns that refer to a table that raters add to: SQLite looks for rows that would refer to
-a new text, and is told NULL, as is whoever asks for the column."""
 _PRAGMAS = frozenset(
     {"query_only", "busy_timeout", "foreign_key_list", "table_info", "table_xinfo", "wal_checkpoint"}
 )
+_TABLES: Final = {
+    sqlite3.SQLITE_READ: READABLE,
+    sqlite3.SQLITE_INSERT: ADDED_TO,
+    sqlite3.SQLITE_UPDATE: MOVED,
+}
 
 
 def _allowed(
-    action: int, first: str | None, second: str | None, _database: str | None, _source: str | None
+    action: int, first: str | None, _second: str | None, _database: str | None, _source: str | None
 ) -> int:
-    """SQLITE_OK for what raters' code may do; SQLite refuses everything else before it runs."""
-    tables = {
-        sqlite3.SQLITE_READ: READABLE,
-        sqlite3.SQLITE_INSERT: ADDED_TO,
-        sqlite3.SQLITE_UPDATE: MOVED,
-    }
+    """SQLITE_OK for what raters' code may do; SQLite refuses everything else before it runs.
+
+    A plain INSERT looks in no table that refers to the new row, so none has to be opened for it; one with
+    RETURNING would, and would be refused where a closed table refers to what it adds.
+    """
     if action in _FREE:
         return sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_READ and (first, second) in _REFERS:
-        return sqlite3.SQLITE_IGNORE
     if action == sqlite3.SQLITE_PRAGMA:
         return sqlite3.SQLITE_OK if first in _PRAGMAS else sqlite3.SQLITE_DENY
-    if action == sqlite3.SQLITE_READ and first and (_INTERNAL.fullmatch(first) or second == ""):
-        # a count names no column: the table itself is asked about under its own name
-        return sqlite3.SQLITE_OK if _INTERNAL.fullmatch(first) or first in READABLE else sqlite3.SQLITE_DENY
-    return sqlite3.SQLITE_OK if first in tables.get(action, ()) else sqlite3.SQLITE_DENY
+    if action == sqlite3.SQLITE_READ and first and _INTERNAL.fullmatch(first):
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_OK if first in _TABLES.get(action, ()) else sqlite3.SQLITE_DENY

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -207,12 +208,11 @@ def answers_of(
     criterion: str | None = None,
 ) -> list[Said]:
     """The newest answer of each rater, criterion and repeat on the item, retracted or not."""
-    query = _NEWEST.where(_LABEL.c.item_key == item_key, _LABEL.c.rubric_digest == rubric_digest)
-    for column, value in (("rater", rater), ("repeat", repeat), ("criterion", criterion)):
-        if value is not None:
-            query = query.where(_LABEL.c[column] == value)
-    order = (_LABEL.c.rater, _LABEL.c.criterion, _LABEL.c.repeat)
-    return [_said(row) for row in session.connection().execute(query.order_by(*order))]
+    given = {"rater": rater, "repeat": repeat, "criterion": criterion}
+    asked = {column: value for column, value in given.items() if value is not None}
+    query = _newest_on_item(*asked)
+    asked |= {"item_key": item_key, "rubric_digest": rubric_digest}
+    return [_said(row) for row in session.connection().execute(query, asked)]
 
 
 def answers_for(*, session: Session, rubric_digest: str, items: Sequence[str]) -> list[Said]:
@@ -276,6 +276,13 @@ _NEWEST = (  # built once: a page asks for it at every key press
     .join(_RETRACTION, _RETRACTION.c.assessment_digest == _LABEL.c.digest, isouter=True)
     .where(~sa.exists().where(_LATER.c.supersedes == _LABEL.c.digest))
 )
+
+
+@cache
+def _newest_on_item(*asked: str) -> sa.Select[*tuple[Any, ...]]:
+    columns = ("item_key", "rubric_digest", *asked)
+    query = _NEWEST.where(*(_LABEL.c[column] == sa.bindparam(column) for column in columns))
+    return query.order_by(_LABEL.c.rater, _LABEL.c.criterion, _LABEL.c.repeat)
 
 
 def _said(row: sa.Row[*tuple[Any, ...]]) -> Said:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
@@ -166,7 +167,7 @@ def get_session(*, session: Session, session_name: str) -> StoredSession:
 
 def session_by_key(*, session: Session, key: str) -> StoredSession:
     """The session of the key; raises RecordError where there is none."""
-    row = session.connection().execute(_SESSIONS.where(_SESSION.c.key == key)).mappings().first()
+    row = session.connection().execute(_BY_KEY, {"key": key}).mappings().first()
     if row is None:
         raise RecordError(f"no session has the key {key!r}; `voirdire session list` shows the sessions")
     return _session(row)
@@ -207,12 +208,9 @@ def seats_of(
     *, session: Session, key: str | None = None, rater: str | None = None, kind: Kind | None = None
 ) -> list[Seat]:
     """The places in a session, or of a person, by the time of the session and the person's name."""
-    query = sa.select(*(_SEAT.c[each] for each in Seat.__dataclass_fields__)).join(_SESSION)
-    for column, value in ((_SEAT.c.session_key, key), (_SEAT.c.rater, rater), (_SEAT.c.kind, kind)):
-        if value is not None:
-            query = query.where(column == value)
-    query = query.order_by(_SESSION.c.recorded_at, _SESSION.c.name, _SEAT.c.rater, _SEAT.c.kind)
-    return [Seat(*row) for row in session.connection().execute(query)]
+    given = {"session_key": key, "rater": rater, "kind": kind}
+    asked = {column: value for column, value in given.items() if value is not None}
+    return [Seat(*row) for row in session.connection().execute(_seats(*asked), asked)]
 
 
 def move_cursor(*, session: Session, seat: str, to: int) -> None:
@@ -258,7 +256,15 @@ def closures_in(*, session: Session, scope: Scope, rubric_digest: str, criterion
 
 _SESSION = table_of(LabelingSessionRow)
 _SESSIONS = sa.select(*(_SESSION.c[each] for each in StoredSession.__dataclass_fields__))
+_BY_KEY = _SESSIONS.where(_SESSION.c.key == sa.bindparam("key"))
 _SEAT = table_of(SessionRaterRow)
+
+
+@cache  # a page asks for it at every key press
+def _seats(*asked: str) -> sa.Select[*tuple[Any, ...]]:
+    query = sa.select(*(_SEAT.c[each] for each in Seat.__dataclass_fields__)).join(_SESSION)
+    query = query.where(*(_SEAT.c[column] == sa.bindparam(column) for column in asked))
+    return query.order_by(_SESSION.c.recorded_at, _SESSION.c.name, _SEAT.c.rater, _SEAT.c.kind)
 
 
 def _session(row: sa.RowMapping) -> StoredSession:

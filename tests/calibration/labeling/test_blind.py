@@ -84,6 +84,55 @@ def test_no_secret_table_can_be_read(store: Store) -> None:
                 session.connection().exec_driver_sql(statement.format(table=table))
 
 
+PLANTED = (
+    "CREATE TABLE gossip (key TEXT PRIMARY KEY, note_digest TEXT REFERENCES item_payload (digest),"
+    " label TEXT REFERENCES assessment (digest), said TEXT)",
+    "INSERT INTO gossip (key, said) VALUES ('1', 'the judge says fail')",
+)
+"""A table of a later version that nobody has heard of here; it refers to what raters add."""
+OF_PLANTED = (
+    *(statement.format(table="gossip") for statement in READS),
+    "SELECT note_digest FROM gossip",
+    "SELECT count(label) FROM gossip",
+    "INSERT INTO item_payload (digest, text) SELECT note_digest, said FROM gossip",
+    "INSERT INTO item_payload (digest, text) VALUES ('d', (SELECT said FROM gossip))",
+    "INSERT INTO item_payload (digest, text) VALUES ('d', (SELECT 1 FROM gossip WHERE note_digest IS NULL))",
+    "INSERT INTO item_payload (digest, text) VALUES ('d', '1') RETURNING (SELECT count(label) FROM gossip)",
+    "INSERT INTO item_payload (digest, text) SELECT 'd', count(note_digest) FROM gossip",
+    "UPDATE session_rater SET cursor = (SELECT count(note_digest) FROM gossip)",
+    "INSERT INTO gossip (key) VALUES ('2')",
+)
+
+
+def test_a_table_that_is_new_is_secret_and_in_nobodys_way(store: Store) -> None:
+    """Without a line anywhere it cannot be read, counted or copied; raters go on adding what it refers to."""
+    opened(store)
+    with store.write() as session:
+        for statement in PLANTED:
+            session.connection().exec_driver_sql(statement)
+    with raters_store(store) as blind:
+        for statement in OF_PLANTED:
+            with (
+                pytest.raises(StoreError, match=r"prohibited|not authorized|denied"),
+                blind.write() as session,
+            ):
+                session.connection().exec_driver_sql(statement)
+        task = rating.next_task(store=blind, rater="ann", now=later(10))
+        assert isinstance(task, Task)
+        noted = said("fail", note="a text that the new table could refer to")
+        assert rating.answer(store=blind, rater="ann", task=task.key, answer=noted, now=later(12)).new
+
+
+def test_what_everybody_may_read_keeps_the_app_shut(postgres_store: Store) -> None:
+    """A right that PUBLIC has reaches the role without a grant of its own: the app does not open."""
+    with raters_store(postgres_store):
+        pass
+    with postgres_store.write() as session:
+        session.connection().exec_driver_sql("GRANT SELECT ON verdict TO PUBLIC")
+    with pytest.raises(StoreError, match="SELECT on verdict"):
+        open_rating_store(address(postgres_store))
+
+
 def test_no_schema_change_and_no_write_beyond_what_raters_say(store: Store) -> None:
     """A rater's session creates nothing, drops nothing, deletes nothing and adds no verdict."""
     opened(store)
