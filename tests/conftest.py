@@ -16,8 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.pure_tests import follow_pure_only
+
 if TYPE_CHECKING:
     from calibration.store.database import Store
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Coverage is measured by the tests of the modules that it counts."""
+    follow_pure_only(session.config)
 
 
 class PostgresServer:

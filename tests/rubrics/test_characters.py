@@ -9,6 +9,12 @@ import pytest
 
 from rubrics.characters import INVISIBLE, UNSEEN, code_point
 
+
+def test_a_character_is_named_by_its_number() -> None:
+    """Four digits at least, as Unicode writes it."""
+    assert [code_point(chr(number)) for number in (0x9, 0x202E, 0xE0041)] == ["U+0009", "U+202E", "U+E0041"]
+
+
 LINE_ENDS = {"\t", "\n", "\r"}
 
 

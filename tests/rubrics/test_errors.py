@@ -50,6 +50,7 @@ def test_errors_carry_what_their_reader_needs() -> None:
     assert (TableError("no").line, TableError("no").field) == (None, None)
     assert ExecutionError("slow", retryable=True).retryable
     assert JudgeNotAdmitted("no", missing=("report",)).missing == ("report",)
+    assert AdmissionExpired("no", decision="abc").decision == "abc"
     assert DifferentRecord("taken", position=2).position == 2
     assert DifferentRecord("taken").position is None
     assert [StoreError("no").retryable, StoreError("no", retryable=True).retryable] == [False, True]

@@ -292,6 +292,24 @@ def test_rows_are_sorted_by_outcome_not_by_estimate() -> None:
     assert [o.value for o in outcomes if o] == ["admit"] * 2 + ["insufficient_evidence"] * 2 + ["reject"] * 7
 
 
+def test_judges_that_differ_are_ranked_without_a_tie() -> None:
+    """Where every pair is told apart, the places alone are named."""
+    shown = examples.eleven_judges()
+    text = page(shown.model_copy(update={"ties": ()})).text
+    assert "Each p is adjusted" in page(shown).text
+    assert "Each p is adjusted" not in text
+
+
+def test_an_admitted_judge_that_turns_good_answers_away_is_told() -> None:
+    """A gate on FAR alone admits a judge that accepts a third of what is good: the page says so."""
+    costly = examine(Evidence(fail=60, good=120, accepted_good=40))
+    assert costly.decision is not None
+    assert costly.decision.outcome == "admit"
+    said = "accepted only 40/120 good answers"
+    assert said in page(costly).text
+    assert said not in page(examples.admitted()).text
+
+
 def test_many_ties_are_counted() -> None:
     """Six pairs are named, the rest is a number."""
     shown = examples.eleven_judges()

@@ -85,6 +85,13 @@ def test_worst_case_too_near_to_be_drawn_leaves_the_end_whole() -> None:
     assert draw(strip, scale, 20, SIGNS).startswith("├█┤ ")
 
 
+def test_an_interval_of_one_column_is_its_estimate() -> None:
+    """In very little room the ends give way to the mark; without a limit none is drawn."""
+    strip = rate_strip(figure(1, 4000), fitting_scale([0.9], None), words="", hollow=False)
+    assert strip is not None
+    assert draw(strip, fitting_scale([0.9], None), 10, SIGNS).strip() == SIGNS.estimate
+
+
 def test_nothing_is_drawn_without_a_denominator() -> None:
     """No failing answer, no interval."""
     reading = Readings.of(examples.no_failures()).all[0]

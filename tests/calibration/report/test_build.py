@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibration.evidence import (
+    AdjudicationFigure,
     AlphaFigure,
     CalibrationReport,
     EvidenceGrade,
@@ -315,6 +316,17 @@ def test_grade_follows_from_the_records() -> None:
     made = build_report(cases, scope=SCOPE, constructed=True)
     assert made.evidence_grade is EvidenceGrade.CONSTRUCTED
     assert "written for demonstration" in " ".join(made.not_established)
+
+
+def test_an_adjudicated_rate_that_waits_is_a_gap() -> None:
+    """Until the drawn cases are adjudicated the re-weighted rate is not assessed, and says what it waits for."""
+    waits = AdjudicationFigure(
+        cells=(), cases=80, drawn=12, adjudicated=4, undefined="8 of 12 drawn cases wait"
+    )
+    cases = make_cases(EXERCISE_3)
+    report = build_report(cases, scope=SCOPE, supplement=Supplement(adjudication=waits))
+    assert gap(report, "adjudication") == "8 of 12 drawn cases wait"
+    assert gap(build_report(cases, scope=SCOPE), "adjudication") is None
 
 
 def test_blindness_is_counted() -> None:
