@@ -20,13 +20,14 @@ def pages() -> list[st.Page]:
     who = here.person()
     if who is None:
         return [st.Page(_VIEWS / "sign_in.py", title="Sign in", default=True)]
+    held = here.roles_of(who)
     found = []
-    if here.may(who, Role.RATER):
+    if Role.RATER in held:
         found += [
             st.Page(_VIEWS / "label.py", title="Label", default=True),
             st.Page(_VIEWS / "history.py", title="My history"),
         ]
-    if here.may(who, Role.ADJUDICATOR):
+    if Role.ADJUDICATOR in held:
         found.append(st.Page(_VIEWS / "adjudicate.py", title="Adjudicate"))
     return found or [st.Page(_VIEWS / "no_role.py", title="No role yet", default=True)]
 
