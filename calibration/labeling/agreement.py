@@ -20,7 +20,15 @@ from calibration.labeling.plan import seeded
 from calibration.labeling.records import UNKNOWN, CannotDecide
 from calibration.report.agreement import kappa_figure
 from calibration.report.figures import rate_figure
+from calibration.statistics.agreement import KappaWeights, cohens_kappa
 from calibration.statistics.alpha_interval import nominal_alpha
+from calibration.statistics.bootstrap import (
+    BootstrapMethod,
+    Floats,
+    bootstrap_interval,
+    distinct_vectors,
+    resample_totals,
+)
 from calibration.store.items import ref_of_key
 from calibration.store.payloads import StoredText, read_payloads
 from calibration.store.rater_records import Said, answers_in
@@ -28,6 +36,7 @@ from calibration.store.rubrics import get_rubric_by_digest
 from calibration.store.sessions import get_session, seats_of
 from calibration.values import Undefined
 from rubrics.criterion import Criterion
+from rubrics.scale import OrdinalScale
 
 Labels: TypeAlias = Mapping[str, Mapping[str, str]]
 """item -> rater -> answer."""
@@ -61,9 +70,12 @@ class CriterionAgreement:
     agreement: RateFigure | UndefinedFigure
     """Shared items on which all said the same."""
     kappa: KappaFigure | UndefinedFigure
-    """Cohen's kappa of exactly two raters, unweighted, cannot-decide a category of its own."""
+    """Cohen's kappa of exactly two raters. Of levels quadratically weighted, over the items on which both
+    chose one; else unweighted, cannot-decide a category of its own."""
+    weights: KappaWeights
+    """Of the near misses in kappa."""
     alpha: AlphaFigure | UndefinedFigure
-    """Krippendorff's alpha of any number of raters, over the same categories."""
+    """Krippendorff's alpha of any number of raters, every two different answers equally far apart."""
     consistency: RateFigure | UndefinedFigure
     """Hidden repeats to which the same person gave the same answer."""
     cannot_decide: RateFigure | UndefinedFigure
@@ -144,7 +156,8 @@ def _of_criterion(
         items=len(labels),
         shared=sum(len(each) > 1 for each in labels.values()),
         agreement=_raw(labels),
-        kappa=_kappa(labels, words),
+        kappa=_kappa(labels, criterion),
+        weights=_weights(criterion),
         alpha=_alpha(labels, words),
         consistency=_consistency(mine),
         cannot_decide=_share(counts[UNKNOWN], len(first), "nobody has answered"),
@@ -157,18 +170,64 @@ def _raw(labels: Labels) -> RateFigure | UndefinedFigure:
     return _share(sum(len(words) == 1 for words in shared), len(shared), "no item has two raters")
 
 
-def _kappa(labels: Labels, words: Sequence[str]) -> KappaFigure | UndefinedFigure:
+def _weights(criterion: Criterion) -> KappaWeights:
+    return KappaWeights.QUADRATIC if isinstance(criterion.scale, OrdinalScale) else KappaWeights.NONE
+
+
+def _kappa(labels: Labels, criterion: Criterion) -> KappaFigure | UndefinedFigure:
     raters = sorted({rater for each in labels.values() for rater in each})
     if len(raters) < 2:
         return UndefinedFigure(undefined="one rater: reliability not assessed")
     if len(raters) > 2:
         return UndefinedFigure(undefined=f"{len(raters)} raters: Cohen's kappa is for two, see alpha")
+    levels = isinstance(criterion.scale, OrdinalScale)
+    words = criterion.answers if levels else (*criterion.answers, UNKNOWN)
     place = {word: at for at, word in enumerate(words)}
     table = [[0] * len(words) for _ in words]
     for each in labels.values():
-        if len(each) == 2:
+        if len(each) == 2 and set(each.values()) <= set(words):
             table[place[each[raters[0]]]][place[each[raters[1]]]] += 1
-    return kappa_figure(table, rng=np.random.default_rng(_SEED))
+    rng = np.random.default_rng(_SEED)
+    return _of_levels(table, rng) if levels else kappa_figure(table, rng=rng)
+
+
+def _of_levels(table: Sequence[Sequence[int]], rng: np.random.Generator) -> KappaFigure | UndefinedFigure:
+    """Kappa of levels; items resampled, for levels are rare and the normal interval is then too short."""
+    found = cohens_kappa(table, weights=KappaWeights.QUADRATIC)
+    if isinstance(found, Undefined):
+        return UndefinedFigure(undefined=found.reason)
+    counts = np.asarray(table).ravel()
+    cells = distinct_vectors(np.repeat(np.eye(counts.size), counts, axis=0))
+    totals = resample_totals(cells, rng=rng, resamples=2_000)
+    resampled = bootstrap_interval(
+        cells, totals, _weighted_kappas, confidence=0.95, method=BootstrapMethod.PERCENTILE
+    )
+    interval = None
+    if not isinstance(resampled, Undefined) and not isinstance(resampled.interval, Undefined):
+        interval = resampled.interval
+    return KappaFigure(
+        estimate=found.kappa,
+        lower=interval.lower if interval else None,
+        upper=interval.upper if interval else None,
+        po=found.po,
+        pe=found.pe,
+        kappa_max=None,
+        n=int(found.n),
+        degenerate=isinstance(found.interval, Undefined),
+        method="quadratic weights; items resampled" if interval else "none",
+    )
+
+
+def _weighted_kappas(totals: Floats) -> Floats:
+    """Quadratically weighted kappa of flattened tables, one row each; NaN where chance agreement is 1."""
+    size = round(totals.shape[1] ** 0.5)
+    tables = totals.reshape(-1, size, size)
+    missed = np.subtract.outer(np.arange(size), np.arange(size)) ** 2
+    chance = np.einsum("bi,bj,ij->b", tables.sum(axis=2), tables.sum(axis=1), missed)
+    chance /= totals.sum(axis=1)
+    observed = np.einsum("bij,ij->b", tables, missed)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(chance > 0, 1 - observed / chance, np.nan)
 
 
 def _alpha(labels: Labels, words: Sequence[str]) -> AlphaFigure | UndefinedFigure:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from calibration.evidence import KappaFigure
 from calibration.labeling.agreement import Comment, CriterionAgreement, Pace
 from calibration.rendering.numbers import fixed
 from calibration.rendering.text import counted
+from calibration.statistics.agreement import KappaWeights
 from calibration.values import Undefined
 from labeling_ui.components import Markup, untrusted
 from labeling_ui.review.figures import coefficient, rate
@@ -19,8 +21,7 @@ def criterion_section(found: CriterionAgreement) -> Markup:
     """Agreement on one criterion: each figure with what it is of, the answers, and what raters say of it."""
     rows: list[Sequence[str | Markup]] = [
         ("Same answer from all", rate(found.agreement), "items that two or more rated"),
-        ("Cohen’s kappa", coefficient(found.kappa), "beyond chance, two raters"),
-        ("Krippendorff’s alpha", coefficient(found.alpha), "beyond chance, any number of raters"),
+        *_beyond_chance(found),
         ("Same answer again", rate(found.consistency), "hidden repeats, same rater"),
         ("Cannot decide", rate(found.cannot_decide), "all answers"),
     ]
@@ -32,6 +33,23 @@ def criterion_section(found: CriterionAgreement) -> Markup:
     )
     figures = table(("Figure", "x/n, or the value, with its 95 % interval", "Of"), rows, label="Agreement")
     return heading(found.title, under=under) + figures + _ambiguous(found.ambiguous)
+
+
+def _beyond_chance(found: CriterionAgreement) -> list[Sequence[str | Markup]]:
+    if found.weights is KappaWeights.NONE:
+        kappa, of, alpha = "Cohen’s kappa", "beyond chance, two raters", ""
+    else:
+        on = f", {found.kappa.n:,} of them," if isinstance(found.kappa, KappaFigure) else ""
+        kappa = f"Cohen’s kappa, {found.weights.value} weights"
+        of = (
+            f"beyond chance, two raters; a miss counts by its squared distance; items{on} on which both"
+            " chose a level"
+        )
+        alpha = "; levels as mere names"
+    return [
+        (kappa, coefficient(found.kappa), of),
+        ("Krippendorff’s alpha", coefficient(found.alpha), f"beyond chance, any number of raters{alpha}"),
+    ]
 
 
 def _ambiguous(comments: Sequence[Comment]) -> Markup:

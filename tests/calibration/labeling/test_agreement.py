@@ -11,11 +11,14 @@ from calibration.labeling import rating
 from calibration.labeling.agreement import SessionAgreement, pseudonyms, session_agreement
 from calibration.labeling.plan import SessionPlan
 from calibration.labeling.records import Nothing, Task
-from calibration.statistics.agreement import cohens_kappa
+from calibration.statistics.agreement import KappaWeights, cohens_kappa
 from calibration.statistics.raters import krippendorff_alpha
 from calibration.store.database import Store
 from calibration.values import Undefined
+from rubrics.criterion import Criterion, Guidance
 from rubrics.errors import RecordError
+from rubrics.rubric import Rubric
+from rubrics.scale import Level, OrdinalScale
 from tests.calibration.labeling import world
 from tests.calibration.labeling.world import number_of, opened, rate_all, said
 
@@ -59,6 +62,52 @@ def test_two_raters_agree_as_counted_by_hand(store: Store) -> None:
     assert found.alpha.estimate == pytest.approx(krippendorff_alpha([ann, ben]))
     assert found.alpha.lower is not None
     assert found.alpha.lower < found.alpha.estimate
+
+
+def of_levels() -> Rubric:
+    """A rubric that asks for one of four levels."""
+    levels = tuple(Level(level=str(each), anchor=f"looks like {each}") for each in range(4))
+    graded = Criterion(
+        key="graded",
+        title="Graded",
+        question="How good is it?",
+        scale=OrdinalScale(kind="ordinal", levels=levels, accept_at="2"),
+        guidance=Guidance(cannot_decide_when="it is cut off"),
+    )
+    return world.rubric().model_copy(update={"criteria": (graded,)})
+
+
+def test_levels_far_apart_count_more_than_near_misses(sqlite_store: Store) -> None:
+    """Twelve items of levels 0 to 3, one of them undecided by one rater: kappa is of the other eleven."""
+    ann, ben = [0, 0, 1, 1, 2, 2, 3, 3, 3, 2, 1], [0, 1, 1, 1, 2, 3, 3, 3, 0, 2, 1]
+    opened(sqlite_store, items=12, asked=of_levels())
+    rate_all(sqlite_store, "ann", lambda task: str(ann[number_of(task)]))
+    rate_all(
+        sqlite_store, "ben", lambda task: str(ben[number_of(task)] if number_of(task) < 11 else "unknown")
+    )
+    [found] = agreement(sqlite_store).criteria
+    assert found.weights is KappaWeights.QUADRATIC
+    assert isinstance(found.kappa, KappaFigure)
+    assert found.kappa.n == 11
+    observed = sum((a - b) ** 2 for a, b in zip(ann, ben, strict=True)) / 11
+    chance = sum((a - b) ** 2 for a in ann for b in ben) / 121
+    assert found.kappa.estimate == pytest.approx(1 - observed / chance)
+    assert found.kappa.lower is not None
+    assert found.kappa.upper is not None
+    assert found.kappa.lower < found.kappa.estimate < found.kappa.upper <= 1
+    assert found.kappa.method == "quadratic weights; items resampled"
+    assert isinstance(found.agreement, RateFigure)
+    assert (found.agreement.x, found.agreement.n) == (8, 12)
+
+
+def test_levels_on_which_all_agree_have_no_interval(sqlite_store: Store) -> None:
+    """Kappa is 1, and every resample gives 1 again: that is no interval."""
+    opened(sqlite_store, items=6, asked=of_levels())
+    for rater in ("ann", "ben"):
+        rate_all(sqlite_store, rater, lambda task: str(number_of(task) % 3))
+    [found] = agreement(sqlite_store).criteria
+    assert isinstance(found.kappa, KappaFigure)
+    assert (found.kappa.estimate, found.kappa.lower, found.kappa.method) == (1, None, "none")
 
 
 def test_nothing_said_is_nothing_measured(sqlite_store: Store) -> None:
