@@ -81,10 +81,8 @@ def test_levels_far_apart_count_more_than_near_misses(sqlite_store: Store) -> No
     """Twelve items of levels 0 to 3, one of them undecided by one rater: kappa is of the other eleven."""
     ann, ben = [0, 0, 1, 1, 2, 2, 3, 3, 3, 2, 1], [0, 1, 1, 1, 2, 3, 3, 3, 0, 2, 1]
     opened(sqlite_store, items=12, asked=of_levels())
-    rate_all(sqlite_store, "ann", lambda task: str(ann[number_of(task)]))
-    rate_all(
-        sqlite_store, "ben", lambda task: str(ben[number_of(task)] if number_of(task) < 11 else "unknown")
-    )
+    rate_all(sqlite_store, "ann", lambda task: str([*ann, 0][number_of(task)]))
+    rate_all(sqlite_store, "ben", lambda task: str([*ben, "unknown"][number_of(task)]))
     [found] = agreement(sqlite_store).criteria
     assert found.weights is KappaWeights.QUADRATIC
     assert isinstance(found.kappa, KappaFigure)
