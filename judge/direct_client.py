@@ -30,7 +30,7 @@ from judge.calls import (
     Tokens,
 )
 from judge.faults import call_error, fault_of
-from judge.retries import Gate, RetryingClient, RetryPolicy, retry_after_seconds, utc_now
+from judge.retries import Gate, RetryingClient, RetryPolicy, Turn, retry_after_seconds, utc_now
 
 if TYPE_CHECKING:
     import aiohttp
@@ -74,10 +74,11 @@ def connect_direct(
     deadline_s: float = 120.0,
     policy: RetryPolicy | None = None,
     gate: Gate | None = None,
+    turn: Turn | None = None,
 ) -> RetryingClient:
     """A client for OpenAI-compatible endpoints, with retries; close it with `aclose`."""
     transport = DirectTransport(api_key=api_key, prices=prices, prices_by=prices_by, deadline_s=deadline_s)
-    return RetryingClient(transport, rng=rng, policy=policy, gate=gate)
+    return RetryingClient(transport, rng=rng, policy=policy, gate=gate, turn=turn)
 
 
 class DirectTransport:

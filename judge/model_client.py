@@ -38,7 +38,7 @@ from judge.calls import (
 )
 from judge.fake_model import FakeTransport
 from judge.faults import call_error, read_failure
-from judge.retries import Gate, RetryingClient, RetryPolicy, retry_after_seconds, utc_now
+from judge.retries import Gate, RetryingClient, RetryPolicy, Turn, retry_after_seconds, utc_now
 
 __all__ = [
     "FakeTransport",
@@ -93,10 +93,11 @@ def connect(
     deadline_s: float = 120.0,
     policy: RetryPolicy | None = None,
     gate: Gate | None = None,
+    turn: Turn | None = None,
 ) -> RetryingClient:
     """A client for models of every provider, with retries; close it with `aclose`."""
     transport = LiteLLMTransport(api_key=api_key, prices=prices, deadline_s=deadline_s)
-    return RetryingClient(transport, rng=rng, policy=policy, gate=gate)
+    return RetryingClient(transport, rng=rng, policy=policy, gate=gate, turn=turn)
 
 
 def missing_key(model: str) -> tuple[str, ...]:

@@ -10,10 +10,11 @@ from typing import Annotated, Any
 from pydantic import Field, StrictInt
 from sqlmodel import Session
 
-from calibration.store.calls import tally_calls
+from calibration.store.calls import tally_calls, tally_verdicts
 from calibration.store.inserting import batches
 from calibration.store.items import Scope
 from calibration.store.judges import StoredRun, get_judge
+from calibration.store.operation import answered_span
 from calibration.store.payloads import StoredText, read_payloads
 from calibration.store.verdicts import iter_verdicts
 from judge.calls import round_up
@@ -82,6 +83,15 @@ class Spent:
     known_micros: int
     """As recorded, failed calls included."""
     unknown_cost: int
+    verdicts: int
+    """All of the run, those without a call of their own included."""
+    per_minute: float | None
+    """Verdicts of its calls a minute, from the first to the last; None where there is no such time."""
+
+    @property
+    def per_dollar(self) -> float | None:
+        """Verdicts of the run for each dollar of its calls; None where a cost is not known or none arose."""
+        return verdicts_per_dollar(self.verdicts, micros=self.known_micros, unknown_cost=self.unknown_cost)
 
     def by(self, price: ModelPrice) -> int:
         """Millionths of a dollar of the counted calls at this price, rounded up once."""
@@ -101,7 +111,24 @@ class Spent:
             "calls_without_token_count": self.uncounted,
             "recorded_micros": self.known_micros,
             "calls_of_unknown_cost": self.unknown_cost,
+            "verdicts": self.verdicts,
+            "verdicts_per_minute": rounded(self.per_minute),
+            "verdicts_per_dollar": rounded(self.per_dollar),
         }
+
+
+def verdicts_per_dollar(verdicts: int, *, micros: int, unknown_cost: int) -> float | None:
+    """Verdicts for each dollar that was paid; None where a call's cost is not known, or nothing was paid.
+
+    >>> verdicts_per_dollar(500, micros=250_000, unknown_cost=0)
+    2000.0
+    """
+    return None if unknown_cost or not micros else verdicts * 1_000_000 / micros
+
+
+def rounded(rate: float | None) -> float | None:
+    """A rate as scripts read it, with one decimal."""
+    return None if rate is None else round(rate, 1)
 
 
 def spent(*, session: Session, run: StoredRun) -> Spent:
@@ -116,7 +143,10 @@ def spent(*, session: Session, run: StoredRun) -> Spent:
         for place, name in enumerate(("uncached_input", "cached_input", "output")):
             sums[place] += int(tokens.get(name, 0))
     tally = tally_calls(session=session, run_key=run.key)
+    said = tally_verdicts(session=session, run_key=run.key)
     return Spent(
+        verdicts=sum(each.units for each in said),
+        per_minute=answered_span(session=session, run_key=run.key).per_minute,
         calls=calls,
         uncached_input=sums[0],
         cached_input=sums[1],

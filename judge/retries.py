@@ -16,6 +16,7 @@ from random import Random
 from judge.calls import FAULTS, Attempt, Fault, ModelCallError, ModelReply, ModelRequest, Transport
 
 Sleep = Callable[[float], Awaitable[None]]
+Turn = Callable[[ModelRequest], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +120,14 @@ class RetryingClient:
         sleep: Sleep = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
         gate: Gate | None = None,
+        turn: Turn | None = None,
     ) -> None:
-        """Take the transport; with a gate no more attempts are in flight than the provider seems to take."""
-        self._gate = gate
+        """Take the transport.
+
+        With a gate no more attempts are in flight than the provider seems to take. `turn` waits until an
+        attempt after the first may be made; the first one's turn is the caller's business.
+        """
+        self._gate, self._turn = gate, turn
         self._transport = transport
         self._policy = policy or RetryPolicy()
         self._rng = rng
@@ -136,6 +142,8 @@ class RetryingClient:
         while True:
             due = self._clock()
             await self._wait(wait)
+            if attempts and self._turn is not None:
+                await self._turn(request)
             number = await self._gate.enter() if self._gate else 0
             started = self._clock()
             waited = started - due

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import sqlalchemy as sa
 from sqlmodel import Session
@@ -63,6 +64,29 @@ def costs_by_item(*, session: Session, scope: Scope, run_key: str) -> dict[tuple
         (item_id, criterion): int(micros) if known else None
         for item_id, criterion, micros, known in session.connection().execute(query)
     }
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredSpan:
+    """The verdicts of a run that came from calls of its own, and when."""
+
+    verdicts: int
+    seconds: float
+    """From the first of them to the last; pauses between its processes are in it."""
+
+    @property
+    def per_minute(self) -> float | None:
+        """Verdicts a minute after the first; None where there is no span to speak of."""
+        return 60 * (self.verdicts - 1) / self.seconds if self.seconds > 0 else None
+
+
+def answered_span(*, session: Session, run_key: str) -> AnsweredSpan:
+    """How many verdicts of the run came from its own calls, and over what time."""
+    verdict = table_of(VerdictRow).c
+    said = (sa.func.count(), sa.func.min(verdict.decided_at), sa.func.max(verdict.decided_at))
+    query = sa.select(*said).where(verdict.run_key == run_key, verdict.call_key.is_not(None))
+    count, first, last = session.connection().execute(query).one()
+    return AnsweredSpan(count, (last - first).total_seconds() if first is not None else 0.0)
 
 
 def reported_models(*, session: Session, run_key: str) -> tuple[str, ...]:

@@ -114,6 +114,10 @@ def cost(
         f"{found.output:,} output",
         f"  recorded: {dollars(found.known_micros)}, {found.unknown_cost:,} calls of unknown cost",
     ]
+    per_minute, per_dollar = (
+        "not known" if rate is None else f"{rate:,.0f}" for rate in (found.per_minute, found.per_dollar)
+    )
+    lines.append(f"  verdicts a minute: {per_minute}; verdicts a dollar: {per_dollar}")
     if found.uncounted:
         lines.append(f"  {found.uncounted:,} calls have no count of tokens and are in no sum")
     if table is not None:

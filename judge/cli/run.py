@@ -26,6 +26,8 @@ voirdire judge run --judge gpt --set may --dry-run
 
 voirdire judge run --judge gpt --set may --criterion resolves_request --max-cost 2.50
 
+voirdire judge run --judge gpt --set may --rate 500/min --token-rate 200000/min
+
 voirdire judge run --judge gpt --set may --emit-batch requests.jsonl
 
 voirdire judge run --judge length --dataset support --rubric refund-policy@1
@@ -55,6 +57,16 @@ def run(
     concurrency: Annotated[
         int | None,
         typer.Option(min=1, help="Calls in flight. Default: as many as the provider takes, up to 64."),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(metavar="N/min", help="Calls that the provider allows, retries included: 500/min, 8/s."),
+    ] = None,
+    token_rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N/min", help="Tokens that it allows; a call counts with the longest reply it may give."
+        ),
     ] = None,
     max_cost: Annotated[
         float | None,
@@ -106,6 +118,8 @@ def run(
     ):
         if amount is not None and not math.isfinite(amount):
             raise typer.BadParameter(f"{option} {amount} is no amount; give dollars, such as 2.50")
+    for option, text in (("--rate", rate), ("--token-rate", token_rate)):
+        _check_rate(option, text)
     wanted = Wanted(
         judge=judge,
         dataset=dataset,
@@ -118,6 +132,8 @@ def run(
         price_input=price_input,
         price_output=price_output,
         gguf=gguf,
+        rate=rate,
+        token_rate=token_rate,
         direct=None if client is Client.AUTO else client is Client.DIRECT,
     )
     if sum(each is not None for each in (emit_batch, ingest_batch, replay)) > 1:
@@ -128,3 +144,13 @@ def run(
         file, emit = (emit_batch, True) if emit_batch is not None else (ingest_batch or "", False)
         raise typer.Exit(carry_batch(context, wanted, file, emit=emit, as_json=as_json))
     raise typer.Exit(carry_out(context, wanted, dry_run=dry_run, as_json=as_json))
+
+
+def _check_rate(option: str, text: str | None) -> None:
+    from judge.runs.pacing import parse_rate
+    from rubrics.errors import DeclarationError
+
+    try:
+        parse_rate(text or "1/s")
+    except DeclarationError as error:
+        raise typer.BadParameter(f"{option}: {error}") from error

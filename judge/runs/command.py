@@ -20,7 +20,8 @@ from judge.runs import RunOptions, RunPlan, RunSummary, StopKind, plan_run, run_
 from judge.runs.bar import run_bar
 from judge.runs.connect import connected, tariff_of
 from judge.runs.estimate import estimate
-from judge.runs.words import plan_object, plan_words, summary_words
+from judge.runs.pacing import Pace, Pacer, parse_rate
+from judge.runs.words import pace_words, plan_object, plan_words, summary_words
 from rubrics.errors import RecordError
 from rubrics.rubric import Rubric
 
@@ -51,6 +52,17 @@ class Wanted:
     gguf: str | None
     direct: bool | None = None
     """Whether the calls are made without LiteLLM; None where that can be."""
+    rate: str | None = None
+    """Calls that the provider allows, as given: 500/min."""
+    token_rate: str | None = None
+
+    @property
+    def pace(self) -> Pace | None:
+        """How fast the provider may be asked; raises DeclarationError for what is no rate."""
+        if self.rate is None and self.token_rate is None:
+            return None
+        given = (None if text is None else parse_rate(text) for text in (self.rate, self.token_rate))
+        return Pace(*given)
 
     @property
     def prices(self) -> Prices | None:
@@ -75,6 +87,8 @@ class Wanted:
             *(("--criterion", each) for each in self.criteria),
             ("--repeats", self.repeats if self.repeats > 1 else None),
             ("--concurrency", self.concurrency),
+            ("--rate", self.rate),
+            ("--token-rate", self.token_rate),
             ("--max-cost", None if self.max_cost is None else f"{self.max_cost:g}"),
             ("--price-input", self.price_input),
             ("--price-output", self.price_output),
@@ -106,6 +120,8 @@ def carry_out(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool) -> 
         planned = {**plan_object(plan, expected), "risks": list(risky)}
         if not as_json:
             print_lines(plan_words(plan, expected, on=wanted.on, width=console().width))
+            if wanted.pace is not None:
+                print_lines([f"  {pace_words(wanted.pace, expected)}"])
             print_lines([f"  ! {risk}" for risk in risky])
         if dry_run:
             if as_json:
@@ -119,6 +135,7 @@ def carry_out(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool) -> 
 def ask(store: Store, plan: RunPlan, wanted: Wanted, *, done: int, cap_micros: int | None) -> RunSummary:
     """How the run stands once its judge was reached and asked, with a bar; `done` units are there already."""
     tariff, _ = tariff_of(plan.judge, wanted.prices)
+    pacer = None if wanted.pace is None else Pacer(wanted.pace)
     model = connected(
         plan.judge,
         prices=wanted.prices,
@@ -126,6 +143,7 @@ def ask(store: Store, plan: RunPlan, wanted: Wanted, *, done: int, cap_micros: i
         api_key=api_key(),
         direct=wanted.direct,
         adaptive=wanted.concurrency is None,
+        turn=None if pacer is None else pacer.turn,
     )
     bar = run_bar(str(plan.judge.name), done=done, units=plan.units)
     with model as reached, bar as told:
@@ -133,6 +151,7 @@ def ask(store: Store, plan: RunPlan, wanted: Wanted, *, done: int, cap_micros: i
             concurrency=wanted.concurrency or reached.concurrency,
             max_cost_micros=cap_micros,
             tariff=tariff,
+            pacer=pacer,
             now=now,
         )
         return run_judge(

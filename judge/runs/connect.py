@@ -14,7 +14,7 @@ from judge.calls import CostSource, Prices
 from judge.direct_client import connect_direct, speaks
 from judge.local_model import serve
 from judge.model_client import connect, map_prices, missing_key
-from judge.retries import Gate
+from judge.retries import Gate, Turn
 from judge.runs.budget import Tariff
 from judge.runs.run import ClientFactory
 from judge.spec import Endpoint, JudgeSpec, ModelJudge
@@ -60,6 +60,7 @@ def connected(
     api_key: SecretStr | None = None,
     direct: bool | None = None,
     adaptive: bool = True,
+    turn: Turn | None = None,
 ) -> Iterator[Connection]:
     """The judge's model, reachable inside the block.
 
@@ -71,6 +72,7 @@ def connected(
         direct: whether to call without LiteLLM, None where that can be; both send the same request, so it is
             no part of a judge. An embedded model has its own client.
         adaptive: find how many calls the provider takes at once; else as many as the run allows.
+        turn: waits until an attempt may be made that follows a failed one.
 
     Raises:
         DeclarationError: the direct client cannot call this model, a provider's key is not set, or an
@@ -99,12 +101,17 @@ def connected(
                 prices=tariff.prices,
                 prices_by=source,
                 gate=Gate(CONCURRENCY, MOST) if adaptive else None,
+                turn=turn,
             )
         )
         return
     yield Connection(
         lambda: connect(
-            rng=Random(), api_key=key, prices=prices, gate=Gate(CONCURRENCY, MOST) if adaptive else None
+            rng=Random(),
+            api_key=key,
+            prices=prices,
+            gate=Gate(CONCURRENCY, MOST) if adaptive else None,
+            turn=turn,
         )
     )
 

@@ -24,6 +24,7 @@ from judge.runs.bench import BaselineBench, Bench, needs_items, seat
 from judge.runs.budget import Budget, Tariff, dollars
 from judge.runs.entries import answer_entry, call_entry, not_sent, reused_entry, unread_entry
 from judge.runs.members import read_members
+from judge.runs.pacing import Pacer
 from judge.runs.plan import RunPlan, Unit
 from judge.runs.recorder import PATIENCE_S, Recorder, bound_cache, require_space
 from judge.runs.summary import Clocked, Progress, StopKind, Stopped
@@ -47,6 +48,8 @@ class RunOptions:
     """What the run may cost over all its processes, in millionths of a dollar; None for any amount."""
     tariff: Tariff = field(default_factory=Tariff)
     """By which prices money is set aside before a call."""
+    pacer: Pacer | None = None
+    """Gives each call its turn; None asks as fast as answers come."""
     patience_s: float = PATIENCE_S
     """How long a database that fails is waited for."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -80,6 +83,7 @@ class Engine:
         self._room = asyncio.Semaphore(options.concurrency)
         self._slots = asyncio.Semaphore(1)  # until a call came back: a wrong key then fails once, not N times
         self._slots_open = False
+        self._ending = asyncio.Event()
         self._reading = ThreadPoolExecutor(1, "voirdire-reader")
         self._tasks: set[asyncio.Task[None]] = set()
         self._crash: Exception | None = None
@@ -123,6 +127,7 @@ class Engine:
     def stop(self, kind: StopKind, sentence: str) -> None:
         """Make no further call; those in flight are waited for. The first reason stands."""
         self.stopped = self.stopped or Stopped(kind, sentence)
+        self._ending.set()
         self._tell()
 
     def abandon(self) -> None:
@@ -205,7 +210,9 @@ class Engine:
             return list(open_units(session=session, plan=self._plan, run_key=self._run_key, keys=keys))
 
     async def _start(self, unit: Unit, call: Prepared) -> bool:
-        """Set the call's cost aside and start it; False where it might cost more than is left."""
+        """Set the call's cost aside and start it; False where the run stops or the cap allows no call."""
+        if not await self._has_turn(call):
+            return False
         aside = self._options.tariff.at_most(call.request)
         if not await self._budget.set_aside(aside):
             self.stop(StopKind.COST_CAP, self._cap_reached(aside or 0))
@@ -214,6 +221,21 @@ class Engine:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return True
+
+    async def _has_turn(self, call: Prepared) -> bool:
+        """Wait for the call's turn where the run has a pace; False where the run ends before it comes."""
+        if self._options.pacer is None:
+            return True
+        turn = asyncio.ensure_future(self._options.pacer.turn(call.request))
+        ending = asyncio.ensure_future(self._ending.wait())
+        try:
+            await asyncio.wait({turn, ending}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            turn.cancel()
+            ending.cancel()
+        if turn.done():
+            turn.result()  # an error of the limiter is one of the run
+        return not self._halted()
 
     async def _ask(self, unit: Unit, call: Prepared, aside: int | None) -> None:
         """The calls of one unit: one, and a second where the judge asks again for what cannot be read."""
@@ -225,6 +247,7 @@ class Engine:
                 await self._keep(answer.verdict, unit=unit, call=call, call_key=answer.call_key)
         except Exception as error:  # noqa: BLE001  raised by `work`, once the other calls have landed
             self._crash = self._crash or error
+            self._ending.set()
         finally:
             self._room.release()
 
@@ -241,6 +264,8 @@ class Engine:
         if not isinstance(call, Prepared):
             raise DeclarationError(f"item {unit.question.item.item_id!r} changed while it was judged")
         aside = self._options.tariff.at_most(call.request)
+        if not await self._has_turn(call):
+            return
         if not await self._budget.set_aside(aside):
             self.stop(StopKind.COST_CAP, self._cap_reached(aside or 0))
             return

@@ -22,6 +22,7 @@ from calibration.store.calls import (
     tally_verdicts,
 )
 from judge.calls import Attempt
+from judge.pricing import rounded, verdicts_per_dollar
 from judge.runs.plan import RunPlan
 
 
@@ -172,6 +173,19 @@ class RunSummary:
         return sum(self.verdicts.values()) + sum(self.unknown.values())
 
     @property
+    def per_minute(self) -> float | None:
+        """New verdicts a minute of this process; None where it made no call."""
+        if self.timing is None or self.timing.seconds <= 0:
+            return None
+        return 60 * (self.done - self.done_before) / self.timing.seconds
+
+    @property
+    def per_dollar(self) -> float | None:
+        """Verdicts of the run for each dollar that it cost; None where a cost is not known or none arose."""
+        calls = self.calls
+        return verdicts_per_dollar(self.done, micros=calls.known_micros, unknown_cost=calls.unknown_cost)
+
+    @property
     def complete(self) -> bool:
         """Whether every unit has its verdict."""
         return self.done == self.units
@@ -207,6 +221,8 @@ class RunSummary:
                 "calls_of_unknown_cost": calls.unknown_cost,
                 "set_aside_for_unknown_micros": calls.reserved_micros,
             },
+            "verdicts_per_minute": rounded(self.per_minute),
+            "verdicts_per_dollar": rounded(self.per_dollar),
             "timing": self.timing.to_json() if self.timing else None,
             "models": list(self.models),
             "note": self.note,

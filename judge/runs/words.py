@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +11,7 @@ from calibration.rendering.text import visible
 from judge.calls import CostSource
 from judge.runs import RunPlan, RunSummary, conditions, dollars
 from judge.runs.estimate import Estimate
+from judge.runs.pacing import Pace
 from judge.runs.summary import Spread
 
 _INDENT = 16
@@ -102,6 +104,21 @@ def _effort(expected: Estimate) -> Iterator[str]:
     yield f"cost: {amount} ({_SOURCES[expected.cost_source]})"
 
 
+def pace_words(pace: Pace, expected: Estimate) -> str:
+    """How fast the judge is asked, and how long that takes at least."""
+    allowed = ((pace.requests, "calls"), (pace.tokens, "tokens"))
+    said = " and ".join(f"{rate.count:,} {what}/{rate.span}" for rate, what in allowed if rate is not None)
+    least = pace.takes_s(expected.calls, expected.tokens_in + expected.tokens_out_at_most)
+    return f"at most {said}" + (f": {_lasting(least)} at least" if least >= 1 else "")
+
+
+def _lasting(seconds: float) -> str:
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.1f} {unit}"
+    return f"{math.ceil(seconds)} s"
+
+
 def summary_words(summary: RunSummary) -> Iterator[str]:
     """How the run stands, in lines of words."""
     from calibration.store.calls import NOT_MADE
@@ -121,10 +138,11 @@ def summary_words(summary: RunSummary) -> Iterator[str]:
         yield "  open: " + ", ".join(open_)
     if summary.calls.made:
         yield f"  {_spent(summary)}"
+        yield f"  {_rates(summary)}"
     if summary.timing is not None:
         timing = summary.timing
         waited = f"; waited before {_times(timing.queue)}" if timing.queue.p99 else ""
-        yield f"  {timing.per_minute:,.0f} answers a minute, an answer took {_times(timing.answer)}{waited}"
+        yield f"  an answer took {_times(timing.answer)}{waited}"
     if summary.calls.unresolved:
         yield (
             f"  {summary.calls.unresolved:,} calls were cut off before their answer was stored: they may "
@@ -134,6 +152,15 @@ def summary_words(summary: RunSummary) -> Iterator[str]:
         yield "  answered by " + ", ".join(visible(model) for model in summary.models)
     if summary.note:
         yield f"  {summary.note}"
+
+
+def _rates(summary: RunSummary) -> str:
+    """Verdicts a minute and a dollar; a cost that is not known makes no rate."""
+    minute = "not known" if summary.per_minute is None else f"{summary.per_minute:,.0f}"
+    dollar = "not known" if summary.per_dollar is None else f"{summary.per_dollar:,.0f}"
+    if summary.per_dollar is None and not summary.calls.unknown_cost:
+        return f"verdicts a minute: {minute}; nothing was billed"
+    return f"verdicts a minute: {minute}; verdicts a dollar: {dollar}"
 
 
 def _times(spread: Spread) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,13 @@ import pytest
 from calibration.store.database import Store
 from calibration.store.judges import get_run
 from judge.calls import ModelReply, ModelRequest, Tokens
-from judge.pricing import load_prices, model_of, spent
+from judge.pricing import load_prices, model_of, spent, verdicts_per_dollar
+from judge.runs.words import summary_words
 from rubrics.errors import DeclarationError, TableError
 from rubrics.order import OrderPolicy
 from tests.judge.cases import item, judge
 from tests.judge.cli.records import address, on, told
-from tests.judge.run_world import answer, carried_out, lay_down, number_in, numbered, planned
+from tests.judge.run_world import NOW, answer, carried_out, lay_down, number_in, numbered, planned
 
 ONE = judge(name="one", order=OrderPolicy.AS_DECLARED)
 MAP = """
@@ -49,7 +51,10 @@ def test_tokens_are_kept_apart_and_priced_again(store: Store, tmp_path: Path) ->
     assert found.by(table.of(model)) == 858 + 4000
     shown = told(on(address(store))("judge", "cost", quiet.run[:10], "--prices", str(file), "--json"))
     assert shown["by"] == {"map": "list@3", "digest": table.digest, "micros": 4858}
+    # five verdicts for 40 millionths; the fixed clock of the fake run leaves no time between two verdicts
+    assert (shown["verdicts"], shown["verdicts_per_dollar"]) == (5, 125_000.0)
     words = on(address(store))("judge", "cost", quiet.run[:10], "--prices", str(file)).stdout
+    assert "verdicts a dollar: 125,000" in words
     assert "300 uncached, 180 cached, 21 output" in words
     assert "by list@3: $0.0049" in words
 
@@ -63,3 +68,25 @@ def test_a_map_is_refused_with_its_line_and_a_model_without_a_price_by_name(tmp_
     file.write_text(MAP, encoding="utf-8")
     with pytest.raises(DeclarationError, match=r"list@3 has no price for 'x'; it has: openai/test-1"):
         load_prices(file).of("x")
+
+
+def test_verdicts_a_minute_and_a_dollar_are_known_or_said_not_to_be(sqlite_store: Store) -> None:
+    """Four answers ten seconds apart are six a minute; a call of unknown cost leaves no rate by money."""
+    lay_down(sqlite_store, numbered(4), ONE)
+    moments = iter(NOW + timedelta(seconds=10 * place) for place in range(1000))
+    at = {"moment": NOW}
+
+    def slow(request: ModelRequest) -> ModelReply:
+        at["moment"] = next(moments)
+        return answer("pass") if number_in(request) == 2 else answer("pass", micros=10)
+
+    plan = planned(sqlite_store, ONE)
+    done = carried_out(sqlite_store, plan, slow, concurrency=1, now=lambda: at["moment"])
+    with sqlite_store.read() as session:
+        found = spent(session=session, run=get_run(session=session, key=done.run))
+    assert (found.per_minute, found.per_dollar, found.unknown_cost) == (6.0, None, 1)
+    assert done.per_dollar is None
+    assert "verdicts a dollar: not known" in "\n".join(summary_words(done))
+    words = on(address(sqlite_store))("judge", "cost", done.run[:10]).stdout
+    assert "verdicts a minute: 6; verdicts a dollar: not known" in words
+    assert verdicts_per_dollar(3, micros=0, unknown_cost=0) is None

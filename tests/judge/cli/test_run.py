@@ -134,6 +134,7 @@ def test_the_rubric_is_the_one_of_the_labels_or_has_to_be_named(sqlite_store: St
             64,
             "--max-cost inf is no amount",
         ),
+        (("--judge", "says-days", "--dataset", DATASET, "--rate", "fast"), 64, "--rate: 'fast' is no rate"),
         (("--judge", "nobody", "--dataset", DATASET), 3, "no judge 'nobody' is recorded"),
         (("--judge", "says-days", "--dataset", "none"), 3, "dataset 'none' has no calibration item"),
         (
@@ -161,10 +162,15 @@ def test_a_model_is_run_and_what_it_took_is_told(sqlite_store: Store) -> None:
     with Provider(passes()) as provider:
         lay_down(sqlite_store, numbered(5), served(provider))
         words = ("--judge", "served", "--dataset", DATASET, "--criterion", KEY)
-        result = command(sqlite_store, *words, "--price-input", "1", "--price-output", "2", "--max-cost", "1")
+        prices = ("--price-input", "1", "--price-output", "2", "--max-cost", "1")
+        slower = command(sqlite_store, *words, "--rate", "2/h", "--token-rate", "1000/min", "--dry-run")
+        result = command(sqlite_store, *words, *prices, "--rate", "600/min")
+    assert "  at most 2 calls/h and 1,000 tokens/min: 2.0 h at least" in slower.stdout
     assert result.exit_code == 0
+    assert "  at most 600 calls/min\n" in result.stdout
     assert "5 of 5 units have their verdict." in result.stdout
     assert "5 calls, 500 tokens in, 35 tokens out, $0.00057" in result.stdout
+    assert "; verdicts a dollar: 8,772" in result.stdout  # 5 for 570 millionths
     assert "answered by served-model-1" in result.stdout
     assert len(provider.hits) == 5
 
