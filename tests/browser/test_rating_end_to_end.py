@@ -205,10 +205,12 @@ def test_session_from_the_first_key_to_the_report(browser: Browser, served: Serv
 
 
 @pytest.mark.slow
-def test_session_wholly_by_keyboard(browser: Browser, unrated: Path) -> None:
+def test_session_wholly_by_keyboard(browser: Browser, unrated: Path, tmp_path: Path) -> None:
     """All 80 answers by keyboard."""
-    with serving("rate", db=unrated) as served:
-        from_key_to_report(browser, served, unrated, ITEMS)
+    db = tmp_path / "by_keyboard.db"
+    db.write_bytes(unrated.read_bytes())
+    with serving("rate", db=db) as served:
+        from_key_to_report(browser, served, db, ITEMS)
 
 
 def test_rater_gets_nowhere_else(browser: Browser, served: Served, db: Path) -> None:
