@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from calibration.registry.bundle import Bundle, open_bundle
+from calibration.registry.detached import read_public_keys, require_signed
 from calibration.report.beyond import corrected_figure
 from calibration.store.database import Store
 from calibration.store.grades import StoredGrade
@@ -55,6 +56,8 @@ class Wanted:
     bundles: tuple[str, ...]
     key: str | None
     out: str | None
+    public_keys: tuple[str, ...] = ()
+    """Files of keys, by one of which each exported decision must be signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +73,24 @@ class Given:
     recorded: bool
 
 
-def read_bundles(paths: Sequence[str]) -> tuple[Bundle, ...]:
+def read_bundles(paths: Sequence[str], public_keys: Sequence[str] = ()) -> tuple[Bundle, ...]:
     """The exported decisions of the files.
 
     Raises:
-        RecordError: a file cannot be read, or is not the one that was exported.
+        RecordError: a file cannot be read, is not the one that was exported, or is signed by none of the keys
+            where any is given.
     """
+    keys = read_public_keys(public_keys)
     found = []
     for path in paths:
         try:
             data = Path(path).read_bytes()
         except OSError as error:
             raise RecordError(f"the decision bundle {path!r} cannot be read ({error.strerror})") from error
-        found.append(open_bundle(data, source=path))
+        bundle = open_bundle(data, source=path)
+        if keys:
+            require_signed(bundle.decision.hash, bundle.signatures, keys, what=f"the decision in {path}")
+        found.append(bundle)
     return tuple(found)
 
 
@@ -96,7 +104,7 @@ def request_for(rubric: Rubric, wanted: Wanted) -> GradeRequest:
 
 def grade_offline(wanted: Wanted, items: Sequence[Item]) -> Given:
     """Grades by exported decisions; nothing is recorded and no database is opened."""
-    bundles = read_bundles(wanted.bundles)
+    bundles = read_bundles(wanted.bundles, wanted.public_keys)
     request = bundled_request(bundles, wanted)
     graders = appoint_bundled(bundles=bundles, request=request, at=now())
     batch, left = _batch(wanted, request, graders, items)
@@ -276,7 +284,7 @@ def rates(given: Given) -> list[dict[str, Any]]:
 def preview(context: Any, wanted: Wanted, items: Sequence[Item]) -> dict[str, Any]:
     """Who would grade and what it would cost, by what the judge's calibration cost an item."""
     if wanted.bundles:
-        bundles = read_bundles(wanted.bundles)
+        bundles = read_bundles(wanted.bundles, wanted.public_keys)
         request = bundled_request(bundles, wanted)
         graders = appoint_bundled(bundles=bundles, request=request, at=now())
     else:

@@ -19,6 +19,7 @@ from sqlmodel import Session
 
 from calibration.evidence import AdmissionOutcome, CalibrationReport
 from calibration.policy import AdmissionPolicy
+from calibration.registry.detached import DetachedSignature, read_signature, signatures_of
 from calibration.registry.standing import live_admission
 from calibration.store.chain import Head, Link
 from calibration.store.decisions import DecisionScope, StoredDecision, decision_links, get_decision, linked
@@ -48,6 +49,8 @@ class Bundle:
     uses: int
     """Grades that rested on it then; later ones are not counted without the database."""
     exported_at: datetime
+    signatures: tuple[DetachedSignature, ...] = ()
+    """Detached signatures over the decision; whose they are, only a public key can tell."""
 
     def admission(self, scope: DecisionScope, *, at: datetime) -> StoredDecision:
         """The decision, if it admits what is about to be done.
@@ -106,6 +109,9 @@ def export_bundle(*, session: Session, decision_prefix: str, at: datetime) -> by
         "rubric": rubric.model_dump(mode="json"),
         "judge": {"name": judge.name, "kind": judge.kind, "content": dict(judge.content)},
     }
+    signed = signatures_of(session=session, decision=decision.hash)
+    if signed:
+        body["signatures"] = [each.to_json() for each in signed]
     written = (canonical_json({**body, "digest": digest(body)}) + "\n").encode()
     open_bundle(written, source="the bundle that was just made")
     return written
@@ -141,6 +147,7 @@ def open_bundle(data: bytes, *, source: str) -> Bundle:
             decision.scope.judge_digest, judge["name"], judge["kind"], judge["content"], exported_at
         )
         uses = int(found["uses"])
+        signatures = tuple(read_signature(each) for each in found.get("signatures", ()))
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise RecordError(f"{source} is no decision bundle that this version reads: {error}") from error
     for what, (there, signed) in named.items():
@@ -148,7 +155,7 @@ def open_bundle(data: bytes, *, source: str) -> Bundle:
             raise RecordError(f"{source}: its {what} is not the one that the decision names")
     _require_standing(decisions, source)
     head = Head(links[-1].seq, links[-1].hash, decisions[-1].decided_at)
-    return Bundle(decision, rubric, stored, policy, report, head, uses, exported_at)
+    return Bundle(decision, rubric, stored, policy, report, head, uses, exported_at, signatures)
 
 
 def _whole(data: bytes, source: str) -> dict[str, Any]:

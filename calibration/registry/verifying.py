@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -15,6 +15,7 @@ from calibration.calibrate.run import Asked, rebuild
 from calibration.evidence import AdmissionDecision, AdmissionOutcome, CalibrationReport
 from calibration.policy import AdmissionPolicy
 from calibration.registry.bundle import report_digest
+from calibration.registry.detached import PublicKey, require_signed, signatures_of
 from calibration.registry.signing import SUSPENDED
 from calibration.store.chain import Head
 from calibration.store.decisions import StoredDecision, iter_decisions
@@ -23,7 +24,7 @@ from calibration.store.judges import get_judge
 from calibration.store.reports import StoredReport, get_policy, get_report
 from calibration.store.rubrics import get_rubric_by_digest
 from calibration.store.sets import get_set_by_digest
-from rubrics.errors import JudgeCalibrationError
+from rubrics.errors import JudgeCalibrationError, RecordError
 
 
 class Recomputed(StrEnum):
@@ -49,12 +50,15 @@ class Verified:
         return sum(each is outcome for each in self.recomputed.values())
 
 
-def verify(*, session: Session, checkpoints: Mapping[str, Head]) -> Verified:
+def verify(
+    *, session: Session, checkpoints: Mapping[str, Head], public_keys: Sequence[PublicKey] = ()
+) -> Verified:
     """Every record compared with its digest, chain, seal and checkpoint; every decision computed anew.
 
     Args:
         session: a reading session.
         checkpoints: heads of streams (and of `decisions`) that were kept outside the database.
+        public_keys: where any is given, every decision must be signed by one of them.
     """
     found = list(_guarded("records", lambda: findings(session, checkpoints)))
     recomputed: dict[str, Recomputed] = {}
@@ -67,7 +71,19 @@ def verify(*, session: Session, checkpoints: Mapping[str, Head]) -> Verified:
                 yield Finding("decision", decision.hash[:12], why)
 
     found += _guarded("decision", decisions)
+    if public_keys:
+        found += _guarded("decision", lambda: _unsigned(session, public_keys))
     return Verified(tuple(found), recomputed)
+
+
+def _unsigned(session: Session, public_keys: Sequence[PublicKey]) -> Iterator[Finding]:
+    """The decisions that none of the keys signed."""
+    signatures = signatures_of(session=session)
+    for decision in iter_decisions(session=session):
+        try:
+            require_signed(decision.hash, signatures, public_keys, what="the decision")
+        except RecordError as error:
+            yield Finding("decision", decision.hash[:12], str(error))
 
 
 def _guarded(where: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:

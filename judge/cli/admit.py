@@ -48,6 +48,10 @@ def admit(
         str | None, typer.Option(metavar="NAME", help="The second, different signer of an override.")
     ] = None,
     second_reason: Annotated[str, typer.Option(help="Why the second signer agrees.")] = "",
+    signing_key: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Sign it with this Ed25519 key too (PEM, readable by you alone)."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the decision as JSON.")] = False,
 ) -> None:
     """Decide by the policy and sign the outcome, whatever it is; only an admission lets the judge grade.
@@ -59,6 +63,7 @@ def admit(
     from calibration.evidence import AdmissionOutcome
     from calibration.registry import Override, Signature
     from calibration.registry import sign as sign_decision
+    from calibration.registry.detached import record_signature, sign_detached
     from calibration.store.decisions import DecisionScope
     from calibration.store.judges import get_judge
     from judge.cli.lookups import exploratory, recorded_policy, rubric_of_labels, tell_families
@@ -98,6 +103,9 @@ def admit(
             at=at,
             override=override,
         )
+        if signing_key is not None:
+            made = sign_detached(decision=stored, key_file=signing_key)
+            record_signature(session=session, signature=made, actor=who, at=at)
     _print(stored, examination, as_json=as_json)
     raise typer.Exit(exit_code([AdmissionOutcome(stored.outcome)]))
 

@@ -18,7 +18,7 @@ voirdire audit verify --json
 
 voirdire audit checkpoint --out heads-2026-11.json
 
-voirdire audit verify --checkpoint heads-2026-11.json
+voirdire audit verify --checkpoint heads-2026-11.json --public-key ito.pub
 
 [bold]Exit codes[/bold]  0 every record holds, 1 a record was changed, 3 failure, 64 usage.
 """
@@ -41,13 +41,19 @@ def verify(
     checkpoint: Annotated[
         str | None, typer.Option(metavar="FILE", help="Heads that were kept outside the database.")
     ] = None,
+    public_key: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Every decision must be signed by one of these; repeatable."),
+    ] = None,
     as_json: JSON = False,
 ) -> None:
     """Compare every record with its digest, chain and seal, and compute every decision anew.
 
     Exit 1 and the first bad record by name. Labels, verdicts, references, reports, events, calls, grades and
-    decisions are covered; a cut tail shows only against a kept checkpoint.
+    decisions are covered; a cut tail shows only against a kept checkpoint, and a decision that somebody with
+    the whole database made up only against a public key.
     """
+    from calibration.registry.detached import read_public_keys
     from calibration.registry.verifying import Recomputed
     from calibration.registry.verifying import verify as verified
     from calibration.store.chain import heads
@@ -56,8 +62,9 @@ def verify(
     from judge.cli.stores import opened
 
     kept = _read_checkpoint(checkpoint) if checkpoint else {}
+    keys = read_public_keys(public_key or ())
     with opened(context) as store, store.read() as session:
-        found = verified(session=session, checkpoints=kept)
+        found = verified(session=session, checkpoints=kept, public_keys=keys)
         ends = {name: head.seq for name, head in heads(session=session).items()}
         ends["decisions"] = decision_head(session=session).seq
     counts = {how.value: found.count(how) for how in Recomputed}
@@ -74,7 +81,8 @@ def verify(
         more = len(found.findings) - _TOLD
         print_lines(lines + ([f"and {more} more (--json lists them)"] if more > 0 else []))
     else:
-        print_lines(_holds(ends, counts, against=checkpoint))
+        signed = [f"Every decision is signed by {', '.join(key.name for key in keys)}."] if keys else []
+        print_lines([*_holds(ends, counts, against=checkpoint), *signed])
     if found.findings:
         raise typer.Exit(1)
 

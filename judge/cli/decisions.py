@@ -7,6 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from judge.cli.card import card
+from judge.cli.signing import PublicKeys, signature_lines
+from judge.cli.signing import sign as sign_with_key
 
 _EPILOG = """
 [bold]Examples[/bold]
@@ -122,9 +124,11 @@ def _standing(stored: Any, at: Any) -> str:
 def show(
     context: typer.Context,
     decision: Annotated[str, typer.Argument(help="The first digits of its digest.")],
+    public_key: PublicKeys = None,
     as_json: JSON = False,
 ) -> None:
-    """Show one decision with its items, reasons and digests."""
+    """Show one decision with its items, reasons and digests; with --public-key, only if it is signed."""
+    from calibration.registry.detached import read_public_keys, require_signed, signatures_of
     from calibration.store.decisions import get_decision
     from judge.cli.output import print_json, print_lines
     from judge.cli.stores import now, opened
@@ -132,8 +136,11 @@ def show(
 
     with opened(context) as store, store.read() as session:
         stored = get_decision(session=session, hash_prefix=decision.replace(" ", ""))
+        signatures = signatures_of(session=session, decision=stored.hash)
+    keys = read_public_keys(public_key or ())
+    held = require_signed(stored.hash, signatures, keys, what="the decision") if keys else None
     if as_json:
-        print_json(decision_object(stored))
+        print_json({**decision_object(stored), "signatures": [each.to_json() for each in signatures]})
         return
     content = stored.content
     items = content.get("decision", {}).get("items", [])
@@ -146,6 +153,7 @@ def show(
             f"Signed by {stored.signer} ({content.get('signer_established')}), "
             f"{stored.decided_at:%Y-%m-%d %H:%M} UTC: {content.get('reason')}",
             *_besides(content),
+            *signature_lines(signatures, held),
             *(["Constructed evidence: says nothing of real outputs."] if content.get("constructed") else []),
             f"Report {short(stored.report_digest)}, policy {short(stored.policy_digest)}, "
             f"judge {short(stored.scope.judge_digest)}, rubric {short(stored.scope.rubric_digest)}.",
@@ -308,3 +316,4 @@ def export(
 
 
 app.command("card")(card)
+app.command("sign")(sign_with_key)

@@ -47,6 +47,10 @@ def gate(
     decision: Annotated[
         str | None, typer.Option(metavar="BUNDLE", help="An exported decision; no database is needed.")
     ] = None,
+    public_key: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="By one of these --decision must be signed; repeatable."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Open only where an admitted judge's verdicts, corrected for its errors, show the pass rate asked for.
@@ -61,7 +65,10 @@ def gate(
         raise DeclarationError(
             "give both FILE and --pass-at-least, or neither to ask for the admission alone"
         )
-    grader, rubric_found = _grader(context, rubric, criterion, judge, population, decision)
+    if public_key and not decision:
+        raise DeclarationError("--public-key is for an exported decision: name it with --decision")
+    keys = tuple(public_key or ())
+    grader, rubric_found = _grader(context, rubric, criterion, judge, population, decision, keys=keys)
     chosen = rubric_found.criterion(grader.criterion)
     judged = Judged({})
     if file is not None:
@@ -79,6 +86,8 @@ def _grader(
     judge: str,
     population: str,
     decision: str | None,
+    *,
+    keys: tuple[str, ...],
 ) -> tuple[Any, Any]:
     """The admitted judge and the rubric, from the store or from an exported decision."""
     from judge.cli.lookups import recorded_rubric
@@ -96,9 +105,10 @@ def _grader(
         bundles=(decision,) if decision else (),
         key=None,
         out=None,
+        public_keys=keys,
     )
     if decision is not None:
-        bundles = read_bundles(wanted.bundles)
+        bundles = read_bundles(wanted.bundles, wanted.public_keys)
         request = bundled_request(bundles, wanted)
         (grader,) = appoint_bundled(bundles=bundles, request=request, at=now())
         return grader, request.rubric

@@ -53,6 +53,10 @@ def grade(
         list[str] | None,
         typer.Option(metavar="BUNDLE", help="Grade by an exported decision, without the database."),
     ] = None,
+    public_key: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="By one of these --decision must be signed; repeatable."),
+    ] = None,
     key: Annotated[
         str | None, typer.Option(help="The same key again gives the recorded grades; nobody is asked twice.")
     ] = None,
@@ -77,6 +81,8 @@ def grade(
         raise DeclarationError(
             "name the rubric with --rubric NAME@V, or an exported decision with --decision"
         )
+    if public_key and not decision:
+        raise DeclarationError("--public-key is for an exported decision: name it with --decision")
     wanted = Wanted(
         rubric=rubric,
         criteria=tuple(criterion or ()),
@@ -87,6 +93,7 @@ def grade(
         bundles=tuple(decision or ()),
         key=key,
         out=out,
+        public_keys=tuple(public_key or ()),
     )
     items = read_items(file)
     if dry_run:
