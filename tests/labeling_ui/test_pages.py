@@ -10,11 +10,17 @@ from typing import Any
 import pytest
 
 from calibration.labeling import rating
+from calibration.labeling.sessions import Opening, open_session
+from calibration.store.rubrics import add_rubric, get_rubric_by_digest
 from calibration.store.schema import open_store
+from calibration.store.sessions import get_session
+from calibration.store.sets import get_set_by_digest
 from labeling_ui.rating import here
 from labeling_ui.review import here as review
 from rubrics.characters import UNSEEN
-from tests.browser.hostile_world import HostileWorld, hostile_world
+from rubrics.rubric import Rubric
+from tests.browser.hostile_world import HostileWorld, hostile_world, rubric, written
+from tests.calibration.labeling.world import PLAIN, SESSION
 from tests.labeling_ui.hostile import hostile
 from tests.labeling_ui.html_text import read
 from tests.labeling_ui.rating.seat import Room, Seat, everything
@@ -117,6 +123,36 @@ def views(room: Room, world: HostileWorld) -> Iterator[tuple[str, Seat | Looking
     for view in REVIEW_VIEWS:
         yield view, lead.go(view)
     yield "closed to a rater", Looking(world.db, world.rating)
+    learner = practising(room)
+    yield "practice", learner
+    yield "what the rubric says", learner.press("Pass")
+    publish_another(room, world)
+    yield "newer rubric", room.sit(world.rating)
+
+
+def practising(room: Room) -> Seat:
+    """Somebody in a second session on the same set, which begins with practice."""
+    with room.store.write() as session:
+        there = get_session(session=session, session_name=SESSION)
+        opening = Opening(
+            name="practice",
+            stored_set=get_set_by_digest(session=session, digest=there.set_digest),
+            rubric=get_rubric_by_digest(session=session, digest=there.rubric_digest),
+            raters=("pia",),
+            plan=PLAIN.model_copy(update={"practice": 1, "raters_per_item": 1}),
+        )
+        open_session(session=session, opening=opening, actor="lead", at=room.clock())
+    return room.sit("pia")
+
+
+def publish_another(room: Room, world: HostileWorld) -> None:
+    """A second version of the rubric, of which the raters are told: other hostile words."""
+    words = written(world.base)
+    old = rubric(world.base)
+    criterion = old.criteria[0].model_copy(update={"question": words[26], "title": words[27]})
+    new = Rubric.model_validate({**old.model_dump(), "version": 2, "criteria": (criterion,)})
+    with room.store.write() as session:
+        add_rubric(session=session, rubric=new, actor="lead", at=room.clock())
 
 
 def test_no_element_carries_a_text_as_markdown(room: Room, world: HostileWorld) -> None:
@@ -125,7 +161,7 @@ def test_no_element_carries_a_text_as_markdown(room: Room, world: HostileWorld) 
     for name, seat in views(room, world):
         check(seat)
         seen.append(name)
-    assert len(seen) == 13 + len(REVIEW_VIEWS)
+    assert len(seen) == 16 + len(REVIEW_VIEWS)
 
 
 def test_a_text_in_a_formatting_slot_is_noticed() -> None:
@@ -133,3 +169,8 @@ def test_a_text_in_a_formatting_slot_is_noticed() -> None:
     for text in ("[x](y)", "![x](y)", ":red[x]", "*x*", "a_b_", "`x`", "<b>", "$x$"):
         assert FORMATS.search(text)
     assert not FORMATS.search(r"\!\[x\]\(y\) \:red\[x\] Pass")
+
+
+def test_the_corpus_is_large_enough() -> None:
+    """Sixty hostile texts and more, each another one, each shown in the world of these tests."""
+    assert len(set(hostile(BASE).values())) == len(hostile(BASE)) >= 60
