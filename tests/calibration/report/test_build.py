@@ -23,7 +23,7 @@ from calibration.labels import Assessment, Blindness, LabelSource
 from calibration.policy import far_only, shipped_policy
 from calibration.report import baseline, build_report
 from calibration.report.supplement import Supplement
-from rubrics.verdict import FAIL, Verdict
+from rubrics.verdict import FAIL, PASS, Verdict
 from tests.calibration.examples import SCOPE, make_cases, make_report
 
 EXERCISE_3 = {"fail": {"accept": 16, "reject": 64}, "pass": {"accept": 114, "reject": 6}}
@@ -151,6 +151,30 @@ def test_row_order_changes_nothing() -> None:
     shuffled = cases.copy()
     random.Random(7).shuffle(shuffled)
     assert build_report(cases, scope=SCOPE) == build_report(shuffled, scope=SCOPE)
+
+
+def test_names_of_items_and_prompts_change_no_number() -> None:
+    """Other ids, in another order, resample the same counts: kappa's ends and the raters' are the same."""
+    cases = make_cases(
+        {"fail": {"accept": 7, "reject": 33}, "pass": {"accept": 40, "reject": 5}}, per_cluster=2
+    )
+    said = {case.item_id: case.reference.verdict for case in cases}
+    flips = {case.item_id for case in cases[::9]}
+    assessments = [
+        Assessment(
+            item, SCOPE.criterion, rater, PASS.verdict if rater == "ben" and item in flips else verdict
+        )
+        for item, verdict in said.items()
+        for rater in ("ann", "ben")
+    ]
+    names = {item: f"z{1000 - place}" for place, item in enumerate(said)}
+    renamed = [replace(case, item_id=names[case.item_id], cluster=case.cluster[::-1]) for case in cases]
+    first = build_report(cases, scope=SCOPE, assessments=assessments)
+    second = build_report(
+        renamed, scope=SCOPE, assessments=[replace(each, item_id=names[each.item_id]) for each in assessments]
+    )
+    own = {"report", "inputs", "accepted_failures"}
+    assert first.model_dump(exclude=own) == second.model_dump(exclude=own)
 
 
 def test_digest_moves_with_any_case() -> None:
@@ -319,7 +343,7 @@ def test_grade_follows_from_the_records() -> None:
 
 
 def test_an_adjudicated_rate_that_waits_is_a_gap() -> None:
-    """Until the drawn cases are adjudicated the re-weighted rate is not assessed, and says what it waits for."""
+    """Until the drawn cases are adjudicated there is no re-weighted rate: the report says what waits."""
     waits = AdjudicationFigure(
         cells=(), cases=80, drawn=12, adjudicated=4, undefined="8 of 12 drawn cases wait"
     )
