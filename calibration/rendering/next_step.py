@@ -27,20 +27,26 @@ def next_step(shown: Examination | Comparison) -> str:
     order = (AdmissionOutcome.INSUFFICIENT, AdmissionOutcome.ADMIT, AdmissionOutcome.REJECT, None)
     chosen = min(readings.all, key=lambda reading: order.index(reading.outcome))
     step = _step(chosen)
-    further = "" if step.startswith("use another judge") else _further_look(chosen)
+    further = "" if step.startswith("use another judge") else _further_look(chosen, step)
     if readings.only is None and chosen.outcome is not None:
         step = f"for {readings.name(chosen)}, {step}"
     return f"Next: {step}.{further}"
 
 
-def _further_look(reading: Reading) -> str:
-    """That examining again is no longer allowed, where every look is used."""
+def _further_look(reading: Reading, step: str) -> str:
+    """That examining again is not allowed, where every look is used; what is collected is a fresh set."""
     decision = reading.decision
     if decision is None or reading.outcome is not AdmissionOutcome.INSUFFICIENT or reading.report.constructed:
         return ""
     if decision.looks.used < decision.looks.allowed or decision.binding in {"looks", "exploratory"}:
         return ""
     allowed = number_word(decision.looks.allowed)
+    if step.startswith("collect"):
+        looks = "one look, which is" if decision.looks.allowed == 1 else f"{allowed} looks, which are"
+        return (
+            f" Draw them as a fresh set of the whole size, since this policy allows {looks} used; or declare "
+            "more looks beforehand."
+        )
     return (
         f" Examining again is a further look, and this policy allows {allowed}: use a fresh set, or declare "
         "more looks beforehand."

@@ -89,7 +89,7 @@ def test_clusters_are_allowed_for() -> None:
     """0 of 60 in 12 prompts is worth too few: no missing verdict admits the judge."""
     assert gate_if(read(Evidence(fail=60, open_fail=30)), accepted=False) is GateResult.PASS
     shown = examine(Evidence(fail=60, open_fail=30, per_prompt=5))
-    assert "; also get the 30 missing verdicts. Examining again is" in step(shown)
+    assert "; also get the 30 missing verdicts. Draw them as a fresh set of" in step(shown)
     clustered = Readings.of(shown).all[0]
     assert gate_if(clustered, accepted=False) is GateResult.INSUFFICIENT
 

@@ -182,8 +182,8 @@ def test_insufficient_names_both_numbers_and_the_cost_of_a_look() -> None:
 
 
 FURTHER = (
-    " Examining again is a further look, and this policy allows one: use a fresh set, or declare more looks "
-    "beforehand."
+    " Draw them as a fresh set of the whole size, since this policy allows one look, which is used; or "
+    "declare more looks beforehand."
 )
 NEXT = {
     "rejected": (
@@ -240,8 +240,10 @@ def test_each_missing_ground_has_its_own_step() -> None:
 def test_looks_that_are_left_are_not_said_to_be_used() -> None:
     """The acceptance policy allows three looks: only after the third is a further one ruled out."""
     few = replace(GOOD, good=30, accepted_good=30)
-    assert "further look" not in next_under_acceptance(few, looks_used=2)
-    assert next_under_acceptance(few, looks_used=3).endswith(FURTHER.replace("one:", "three:"))
+    assert "fresh set" not in next_under_acceptance(few, looks_used=2)
+    assert next_under_acceptance(few, looks_used=3).endswith(
+        FURTHER.replace("one look, which is", "three looks, which are")
+    )
 
 
 def test_over_rejecting_judge_is_sent_to_its_good_answers() -> None:
@@ -256,7 +258,9 @@ def test_disputed_acceptances_are_adjudicated_first() -> None:
     """Where only unresolved references stand between the judge and the limit, they come first."""
     evidence = Evidence(fail=50, accepted_good=114, unresolved=3, accepted_unresolved=3)
     assert plain(next_step(examine(evidence))) == (
-        "Next: have the 3 disputed answers that it accepted adjudicated, then examine again." + FURTHER
+        "Next: have the 3 disputed answers that it accepted adjudicated, then examine again. "
+        "Examining again is a further look, and this policy allows one: use a fresh set, or declare more "
+        "looks beforehand."
     )
 
 
