@@ -24,6 +24,7 @@ from calibration.calibrate.remarks import labeling_warnings, warnings_of
 from calibration.calibrate.rivals import rivals_of
 from calibration.calibrate.steering import steering_reason
 from calibration.calibrate.verdicts import Judged, read_verdicts
+from calibration.calibrate.written import written_of
 from calibration.evidence import (
     AdjudicationFigure,
     CalibrationReport,
@@ -256,6 +257,7 @@ def _examine(
             replace(
                 _supplement(session, asked, criterion, references, judged, adjudication),
                 probes=_probes(session, asked, judge),
+                written=written_of(session=session, evidence=evidence, criterion=criterion, judge=judge),
             ),
         ),
         constructed=evidence.constructed,

@@ -377,3 +377,52 @@ class ProbeFigure(Frozen):
     p_value: float
     shared: int
     """Kinds of change among which the probe shared its levels."""
+
+
+class OddsFigure(Frozen):
+    """An odds ratio with its interval; null with the reason where it cannot be estimated."""
+
+    estimate: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    undefined: str | None = None
+
+
+class LengthThirdFigure(Frozen):
+    """Both error rates among a third of the items by length."""
+
+    shortest: float
+    """In characters, or as a ratio; see the measure of the figure that this is part of."""
+    longest: float
+    far: RateFigure
+    non_acceptance_among_pass: RateFigure
+
+
+class VerbosityFigure(Frozen):
+    """Whether longer outputs are accepted more often, at equal reference."""
+
+    measure: str
+    """characters of the output, or of the candidate for each character of the other output of a pair."""
+    items: int
+    """With a resolved reference and a known text."""
+    odds_per_doubling: OddsFigure
+    """Of acceptance when the length doubles; 1 is no lean."""
+    thirds: tuple[LengthThirdFigure, ...]
+
+
+class SelfPreferenceFigure(Frozen):
+    """Whether outputs of the judge's own family of models are accepted more often than others."""
+
+    items: int
+    """With a resolved reference, a known text and a named family."""
+    own_family: RateFigure | None = None
+    """FAR on the outputs of the judge's own family."""
+    others: RateFigure | None = None
+    difference: float | None = None
+    """Own less others."""
+    lower: float | None = None
+    upper: float | None = None
+    odds: OddsFigure = OddsFigure()
+    """Of acceptance for the own family at equal reference and length."""
+    undefined: str | None = None
+    """Why there is no difference: not assessable, or too few failures."""

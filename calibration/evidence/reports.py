@@ -29,8 +29,10 @@ from calibration.evidence.figures import (
     RaterFigure,
     RepeatsFigure,
     RestatedFigure,
+    SelfPreferenceFigure,
     SliceFigure,
     UndefinedFigure,
+    VerbosityFigure,
 )
 
 REPORT_SCHEMA = "voirdire.report/1"
@@ -132,13 +134,18 @@ class CalibrationReport(Frozen):
     baselines: tuple[BaselineFigure, ...]
     probes: tuple[ProbeFigure, ...] = ()
     """What recorded probes of this judge under this rubric and criterion showed, by kind of change."""
+    verbosity: VerbosityFigure | None = None
+    """Null where the texts are not known, as in a table of labels."""
+    self_preference: SelfPreferenceFigure | None = None
+    """Null as `verbosity`; where it is not assessable it says why."""
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without `probes` where nothing was probed, so that reports of before keep their digests."""
+        """Without later figures that are not there, so that older reports keep their digests."""
         found: dict[str, Any] = written(self)
-        if not self.probes:
-            found.pop("probes", None)
+        for name in ("probes", "verbosity", "self_preference"):
+            if not getattr(self, name):
+                found.pop(name, None)
         return found
 
     @property

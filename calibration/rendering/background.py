@@ -10,10 +10,13 @@ from calibration.evidence import (
     AnswerAgreementFigure,
     CalibrationReport,
     KappaFigure,
+    OddsFigure,
     PositionFigure,
     RateFigure,
     RepeatsFigure,
+    SelfPreferenceFigure,
     UndefinedFigure,
+    VerbosityFigure,
 )
 from calibration.rendering.items import coefficient_words, count_and_share
 from calibration.rendering.numbers import coefficient_text, fixed, p_text, percent, rate_text, whole
@@ -162,6 +165,11 @@ def measure_tables(readings: Readings) -> tuple[FactTable, ...]:
             tables.append(FactTable(f"Order of presentation: {name}", _position_facts(report.position)))
         if report.repeats is not None:
             tables.append(FactTable(f"Repeated runs: {name}", _repeat_facts(report.repeats)))
+        if report.verbosity is not None and report.verbosity.thirds:
+            tables.append(FactTable(f"Long and short answers: {name}", _length_facts(report.verbosity)))
+        if report.self_preference is not None and report.self_preference.own_family is not None:
+            facts = _family_facts(report.self_preference, report.self_preference.own_family)
+            tables.append(FactTable(f"Answers of its own model family: {name}", facts))
         if report.answer_agreement is not None:
             tables.append(
                 FactTable(f"The criterion's own answers: {name}", _answer_facts(report.answer_agreement))
@@ -188,6 +196,44 @@ def _position_facts(position: PositionFigure) -> tuple[Fact, ...]:
             "Effect of the order", "none to measure" if effect is None else f"{fixed(effect * 100, 1)} points"
         ),
     )
+
+
+def _length_facts(found: VerbosityFigure) -> tuple[Fact, ...]:
+    """Odds by length at equal reference, and both error rates in each third."""
+    unit = "characters" if found.measure == "characters" else "times as long"
+    decimals = 0 if found.measure == "characters" else 2
+    thirds = (
+        Fact(
+            f"{fixed(each.shortest, decimals)} to {fixed(each.longest, decimals)} {unit}",
+            f"accepts {_figure_words(each.far)} of failing, does not accept "
+            f"{_figure_words(each.non_acceptance_among_pass)} of good answers",
+        )
+        for each in found.thirds
+    )
+    return (Fact("Odds of acceptance at double length", _odds_words(found.odds_per_doubling)), *thirds)
+
+
+def _family_facts(found: SelfPreferenceFigure, own: RateFigure) -> tuple[Fact, ...]:
+    """FAR on its own family and on the others, and the odds at equal reference and length."""
+    others = _figure_words(found.others) if found.others is not None else ""
+    points = visible(found.undefined or "")
+    if found.difference is not None:
+        ends = [f"{fixed(100 * end, 1)}" for end in (found.lower, found.upper) if end is not None]
+        points = f"{fixed(100 * found.difference, 1)} points [{', '.join(ends)}]"
+    return (
+        Fact("Failing answers of its own family accepted", _figure_words(own)),
+        Fact("Failing answers of others accepted", others),
+        Fact("Own family less others", points),
+        Fact("Odds of acceptance for its own family, at equal length", _odds_words(found.odds)),
+    )
+
+
+def _odds_words(found: OddsFigure) -> str:
+    """The ratio with its interval, or why there is none."""
+    if found.estimate is None or found.lower is None or found.upper is None:
+        return visible(found.undefined or "")
+    ends = f"[{fixed(found.lower, 2)}, {fixed(found.upper, 2)}]"
+    return f"{fixed(found.estimate, 2)} {ends}; 1 is no lean"
 
 
 def _repeat_facts(repeats: RepeatsFigure) -> tuple[Fact, ...]:

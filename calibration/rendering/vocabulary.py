@@ -40,6 +40,8 @@ NAMES = {
     "position_effect_abs": "effect of the order",
     "repeats": "repeated runs",
     "repeat_pairwise": "repeated runs agree, pairs",
+    "verbosity": "length of the answer",
+    "self_preference": "answers of its own model family",
     "slices": "slices",
     "slice_far": "no slice wholly over the limit",
     "kappa": "kappa with people",

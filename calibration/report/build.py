@@ -43,6 +43,7 @@ from calibration.report.figures import (
     slice_figures,
 )
 from calibration.report.gaps import not_assessed, not_established
+from calibration.report.leanings import leanings
 from calibration.report.raters import evidence_grade, rater_figure
 from calibration.report.supplement import (
     Supplement,
@@ -115,7 +116,7 @@ def build_report(
         "raters": raters,
         "slices": slice_figures(ordered, coded, settings, policy),
         "baselines": (*_constant(coded, rng, supplement), *baselines),
-        **_supplied(supplement, table),  # last: it replaces figures that the design gives no sense
+        **_supplied(ordered, supplement, table),  # last: it replaces figures that the design gives no sense
     }
     return _sealed(fields, policy)
 
@@ -146,7 +147,7 @@ def _gates(coded: CodedCases, supplement: Supplement, settings: GateSettings) ->
     }
 
 
-def _supplied(supplement: Supplement, table: VerdictTable) -> dict[str, Any]:
+def _supplied(ordered: Sequence[Case], supplement: Supplement, table: VerdictTable) -> dict[str, Any]:
     """The figures that come from beside the cases, and those that they replace."""
     return {
         "wrong_side": None,
@@ -159,6 +160,7 @@ def _supplied(supplement: Supplement, table: VerdictTable) -> dict[str, Any]:
         "claim": supplement.claim,
         "exploratory": supplement.exploratory,
         "adjudication": supplement.adjudication,
+        **leanings(ordered, supplement.written),
         "probes": tuple(sorted(supplement.probes, key=lambda figure: figure.family)),
     }
 

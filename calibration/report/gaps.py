@@ -91,10 +91,27 @@ def _ground(report: CalibrationReport) -> Iterator[tuple[str, str]]:
         yield "position", "one order per item: whether order moves the verdict was not looked at"
     if report.repeats is None:
         yield "repeats", "one verdict per item: whether a repeat gives the same verdict was not looked at"
+    yield from _leanings(report)
     if not report.slices:
         yield "slices", "no slice is named (columns slice_* or --slice COL)"
     if report.wrong_side is None:
         yield "wrong_side", "not a pairwise criterion"
+
+
+def _leanings(report: CalibrationReport) -> Iterator[tuple[str, str]]:
+    """Length and the judge's own family, where nothing is known of them or nothing follows."""
+    length, family = report.verbosity, report.self_preference
+    if length is None or family is None:
+        yield "verbosity", "the texts are not here: whether long answers are accepted more was not looked at"
+        yield (
+            "self_preference",
+            "not assessable: which models wrote the answers, and which judged, is not here",
+        )
+        return
+    if length.odds_per_doubling.undefined is not None:
+        yield "verbosity", length.odds_per_doubling.undefined
+    if family.undefined is not None:
+        yield "self_preference", family.undefined
 
 
 def _unlimited(report: CalibrationReport, policy: AdmissionPolicy | None) -> Iterator[tuple[str, str]]:

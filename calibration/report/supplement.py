@@ -43,6 +43,19 @@ class Deployment:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """What is known of the texts under judgment and of who wrote them."""
+
+    log2_length: Mapping[str, float]
+    """By item id; of a pair the candidate's length over the other's. Items without a text are absent."""
+    measure: str
+    own_family: Mapping[str, bool]
+    """By item id, whether the judge's own family of models wrote it; items that name no family are absent."""
+    not_assessable: str | None = None
+    """Why nothing can be said of the judge's own family."""
+
+
+@dataclass(frozen=True, slots=True)
 class Supplement:
     """Evidence that cases do not hold; every part may be absent."""
 
@@ -73,6 +86,8 @@ class Supplement:
     """What the verdicts cost and how long they took."""
     probes: tuple[ProbeFigure, ...] = ()
     """What recorded probes of the judge showed."""
+    written: Written | None = None
+    """Lengths and families of the outputs."""
 
 
 def position_figure(cells: Mapping[str, int] | None) -> PositionFigure | None:

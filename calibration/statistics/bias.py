@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
@@ -167,8 +168,10 @@ def rates_by_length(rows: Sequence[LengthRow], *, confidence: float = 0.95) -> t
     total = sum(row.accepted + row.not_accepted for row in rows)
     thirds: list[list[LengthRow]] = [[], [], []]
     before = 0
-    for length in sorted({row.log2_length for row in rows}):
-        same = [row for row in rows if row.log2_length == length]
+    by_length: defaultdict[float, list[LengthRow]] = defaultdict(list)
+    for row in rows:
+        by_length[row.log2_length].append(row)
+    for _, same in sorted(by_length.items()):
         thirds[min(2, 3 * before // max(total, 1))].extend(same)
         before += sum(row.accepted + row.not_accepted for row in same)
     return tuple(_tercile(third, confidence) for third in thirds if third)

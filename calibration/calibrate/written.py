@@ -1,0 +1,62 @@
+"""How long the outputs under judgment are, and whose family of models wrote them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from sqlmodel import Session
+
+from calibration.calibrate.cases import has_claim
+from calibration.calibrate.evidence_set import EvidenceSet
+from calibration.report.supplement import Written
+from calibration.store.items import iter_full_items
+from calibration.store.judges import StoredJudge
+from rubrics.criterion import Criterion
+from rubrics.item import Item
+from rubrics.scale import PreferenceScale
+
+LENGTH = "characters"
+RATIO = "candidate for each character of the other"
+
+
+def written_of(
+    *, session: Session, evidence: EvidenceSet, criterion: Criterion, judge: StoredJudge
+) -> Written:
+    """Lengths and families of the outputs in the set, as far as they are known.
+
+    An erased item has no text and is left out. The judge's own family is one whose name stands in the name of
+    its model; of a judge that is no single model nothing is assessable.
+    """
+    if not has_claim(criterion):
+        return Written({}, RATIO, {}, "no candidate is declared, so that nothing is accepted")
+    lengths = dict(_lengths(session, evidence, criterion))
+    families = {each.item.item_id: each.item.model_family.strip().lower() for each in evidence.placed}
+    named = {item: family for item, family in families.items() if family}
+    model = judge.content.get("model")
+    why = None
+    if not named:
+        why = "no output names the family of models that wrote it (`model_family`)"
+    elif not isinstance(model, str):
+        why = f"of this judge ({judge.kind}) no single model is known"
+        named = {}
+    own = {item: family in str(model).lower() for item, family in named.items()}
+    paired = isinstance(criterion.scale, PreferenceScale)
+    return Written(lengths, RATIO if paired else LENGTH, own, why)
+
+
+def _lengths(session: Session, evidence: EvidenceSet, criterion: Criterion) -> Iterator[tuple[str, float]]:
+    """log2 of each output's length; of a pair that of the candidate's over the other's."""
+    scale = criterion.scale
+    for item in iter_full_items(session=session, scope=evidence.scope):
+        if not isinstance(item, Item):
+            continue
+        if not isinstance(scale, PreferenceScale):
+            yield item.item_id, _log2(item.output)
+            continue
+        a, b = _log2(item.output_a), _log2(item.output_b)
+        yield item.item_id, b - a if scale.candidate == "B" else a - b
+
+
+def _log2(text: str | None) -> float:
+    return math.log2(max(len(text or ""), 1))
