@@ -92,6 +92,13 @@ def dump(path: Path) -> list[str]:
         return list(connection.iterdump())
 
 
+def copied(source: Path, target: Path) -> Path:
+    """The store once more, in a file of its own."""
+    with sqlite3.connect(source) as connection, sqlite3.connect(target) as other:
+        connection.backup(other)
+    return target
+
+
 def on(found: DemoResult, criterion: str) -> Examination:
     """The examination under a criterion."""
     (examination,) = (e for e in found.comparison.examinations if e.report.criterion == criterion)
@@ -341,12 +348,10 @@ def test_a_model_that_cannot_be_served_leaves_the_rest(tmp_path: Path) -> None:
     assert on(found, "resolves_request").report.judge == "word_overlap"
 
 
-def test_a_lapsed_admission_is_not_renewed_by_running_again(tmp_path: Path) -> None:
+def test_a_lapsed_admission_is_not_renewed_by_running_again(twice: Twice, tmp_path: Path) -> None:
     """After its thirty days grading is refused, and no further decision is signed on the old evidence."""
-    path = tmp_path / "voirdire.db"
-    first = run(path)
-    later = run(path, START + timedelta(days=31))
-    assert later.decisions == first.decisions
+    later = run(copied(twice.path, tmp_path / "voirdire.db"), START + timedelta(days=31))
+    assert later.decisions == twice.first.decisions
     assert isinstance(later.gradings[0].refused, AdmissionExpired)
     assert later.gradings[0].grades == ()
 

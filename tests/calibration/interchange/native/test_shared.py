@@ -28,7 +28,7 @@ pytestmark = pytest.mark.shared
 MOSTLY_SQLITE = pytest.mark.parametrize(
     "store", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
 )
-"""Both databases in `make nightly`; the largest table is imported into both in `make test` too."""
+"""Both databases in `make nightly`; `make test` imports the small files of the tests beside into both."""
 
 
 def import_all(store: Store, name: str, **changes: Any) -> dict[str, Imported]:
@@ -45,6 +45,7 @@ def counts(found: dict[str, Imported]) -> list[tuple[int, int]]:
     return [(each.records, each.added) for each in found.values()]
 
 
+@MOSTLY_SQLITE
 def test_triviaqa(store: Store, tmp_path: Path) -> None:
     """All 39,600 verdicts of 11 judges; a second import adds nothing, a changed line is refused."""
     found = import_all(store, "judges_triviaqa")
