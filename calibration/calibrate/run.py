@@ -256,8 +256,7 @@ def _examine(
             references,
             replace(
                 _supplement(session, asked, criterion, references, judged, adjudication),
-                probes=_probes(session, asked, judge),
-                written=written_of(session=session, evidence=evidence, criterion=criterion, judge=judge),
+                **_of_judge(session, asked, criterion, judge),
             ),
         ),
         constructed=evidence.constructed,
@@ -322,6 +321,14 @@ def _supplement(
             session=session, scope=asked.evidence.scope, run_key=judged.run, criterion=criterion.key
         ),
     )
+
+
+def _of_judge(session: Session, asked: Asked, criterion: Criterion, judge: StoredJudge) -> dict[str, Any]:
+    """What the judge is known by beside its verdicts: recorded probes, and which texts are its family's."""
+    return {
+        "probes": _probes(session, asked, judge),
+        "written": written_of(session=session, evidence=asked.evidence, criterion=criterion, judge=judge),
+    }
 
 
 def _probes(session: Session, asked: Asked, judge: StoredJudge) -> tuple[ProbeFigure, ...]:
