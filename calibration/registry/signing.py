@@ -35,6 +35,8 @@ class Signature:
     established: str = LOCAL
     replaces: str | None = None
     """First digits of the decision that the signer has read and replaces; None takes the one that stands."""
+    seen: int | None = None
+    """Number of the newest decision when the signer began; what was signed since was not read."""
 
     def checked(self) -> Signature:
         """The signature, if it says something.
@@ -103,6 +105,7 @@ def sign(
     _require_all_compared(session, report, decision, policy)
     standing = current_decision(session=session, scope=scope)
     _require_read(standing, signed.replaces)
+    _require_none_meanwhile(standing, signed)
     seal_evidence(session=session, actor=signed.signer.strip(), at=at)
     content = {
         "decision": decision.model_dump(mode="json", by_alias=True),
@@ -158,6 +161,16 @@ def _require_read(standing: StoredDecision | None, replaces: str | None) -> None
     there = f"decision {short(standing.hash)} ({standing.outcome})" if standing else "no decision"
     raise DifferentRecord(
         f"{there} stands for this scope, not {replaces!r}: read what stands, then sign one that replaces it"
+    )
+
+
+def _require_none_meanwhile(standing: StoredDecision | None, signed: Signature) -> None:
+    """Refuse a signer who took what stands as it is, while another was signing for the same scope."""
+    if signed.seen is None or signed.replaces is not None or standing is None or standing.seq <= signed.seen:
+        return
+    raise DifferentRecord(
+        f"{standing.signer!r} signed decision {short(standing.hash)} ({standing.outcome}) for this scope "
+        f"meanwhile: read it, then sign with --replaces {standing.hash[:8]}"
     )
 
 

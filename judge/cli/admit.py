@@ -68,13 +68,13 @@ def admit(
     from calibration.store.judges import get_judge
     from judge.cli.lookups import exploratory, recorded_policy, rubric_of_labels, tell_families
     from judge.cli.output import exit_code
-    from judge.cli.stores import actor, now, opened
+    from judge.cli.stores import actor, newest_decision, now, opened
 
     if (override_days is None) != (second is None):
         raise typer.BadParameter("an override needs both --override-days and --second")
     override = Override(Signature(second, second_reason), override_days) if second and override_days else None
     who = actor()
-    with opened(context) as store, store.write() as session:
+    with opened(context) as store, newest_decision(store) as seen, store.write() as session:
         at = now()  # not before opening: that may have recorded the shipped policies
         evidence = _evidence(session, report, set_ref, dataset, who, at)
         chosen, recorded_at = recorded_policy(session, name_or_file=policy, far_limit=None, actor=who, at=at)
@@ -99,7 +99,9 @@ def admit(
             report=examination.report,
             decision=examination.decision,
             policy=chosen,
-            signature=Signature(sign, reason, replaces=replaces.replace(" ", "") if replaces else None),
+            signature=Signature(
+                sign, reason, replaces=replaces.replace(" ", "") if replaces else None, seen=seen
+            ),
             at=at,
             override=override,
         )
@@ -138,10 +140,11 @@ def _print(stored: Any, examination: Any, *, as_json: bool) -> None:
         return
     print_words(examination, explain=False)
     against = " against the policy" if stored.content.get("override") else ""
+    instead = f" It replaces decision {short(stored.supersedes)}." if stored.supersedes else ""
     until = f", valid until {stored.valid_until:%Y-%m-%d %H:%M} UTC" if stored.valid_until else ""
     print_lines(
         [
             f"Signed by {stored.signer} (local, unverified): {stored.outcome}{against}{until}. "
-            f"Decision {short(stored.hash)}.",
+            f"Decision {short(stored.hash)}.{instead}",
         ]
     )

@@ -63,6 +63,16 @@ def opened_at(where: str | Path | None) -> Iterator[Store]:
         store.engine.dispose()
 
 
+@contextmanager
+def newest_decision(store: Store) -> Iterator[int]:
+    """The number of the newest decision before a command waits for its turn to write."""
+    from calibration.store.decisions import decision_head
+
+    with store.read() as session:
+        seen = decision_head(session=session).seq
+    yield seen
+
+
 def now() -> datetime:
     """The moment of a command; the use cases take it as an argument."""
     return datetime.now(UTC)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
+
+import pytest
 
 from calibration.registry import Signature
 from calibration.store.database import Store
@@ -44,3 +47,16 @@ def test_signers_at_once_make_one_chain(store: Store) -> None:
         assert chain[1].supersedes == first.hash
         assert verify_decisions(session=session) == ()
         assert list(findings(session, {})) == []
+
+
+def test_two_who_began_at_once_are_told_of_each_other(sqlite_store: Store) -> None:
+    """Neither named what stands: the later one reads the other's decision first, or names it."""
+    with sqlite_store.write() as session:
+        found = examined(session, CLEAN)
+        first = signed(session, found, signature=Signature("A. Blum", "read the accepted failures", seen=0))
+        late = Signature("R. Ito", "read the accepted failures", seen=0)
+        with pytest.raises(DifferentRecord, match=r"'A\. Blum' signed decision .* \(admit\) .* meanwhile"):
+            signed(session, found, signature=late)
+        second = signed(session, found, signature=replace(late, replaces=first.hash), days=1)
+        third = signed(session, found, signature=replace(late, seen=2), days=2)
+    assert (second.supersedes, third.supersedes) == (first.hash, second.hash)
