@@ -6,7 +6,7 @@ cached over all items; marks and texts stand in the user message, shared evidenc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -14,8 +14,8 @@ from typing import Any
 from judge.calls import Message
 from judge.fence import REPLY_MARK_LENGTH, Block, Fenced, fence, mark
 from judge.parsing import REASON, VERDICT, AnswerForm, Reading
-from judge.question import Material, Question
-from judge.spec import Labels, ModelJudge, ReasonPlace
+from judge.question import Material, Piece, Question
+from judge.spec import Labels, ModelJudge, ReasonPlace, TextOrder
 from judge.templates import filled, pieces
 from rubrics.answer import Answer, answered, no_answer
 from rubrics.criterion import ALL_OUTPUTS, Criterion, EvidenceSource, Example
@@ -69,6 +69,7 @@ class Frame:
     user: tuple[tuple[str, str], ...]
     """The user message cut at what differs between items: a text, and the name of what follows it."""
     order: Order
+    candidate_first: bool
     schema: Mapping[str, Any] | None
 
 
@@ -93,7 +94,10 @@ def frame(judge: ModelJudge, criterion: Criterion, order: Order) -> Frame:
     template = judge.prompt.for_scale(criterion.scale.kind)
     marked = judge.reading is Reading.MARKED
     schema = None if marked else _schema(judge, form)
-    return Frame(form, marked, filled(template.system, values), pieces(template.user, values), order, schema)
+    first = judge.texts is TextOrder.CANDIDATE_FIRST
+    turned = judge.texts is TextOrder.SWAPPED and order is Order.BA
+    system, user = filled(template.system, values), pieces(template.user, values)
+    return Frame(form, marked, system, user, order, first or turned, schema)
 
 
 def fill(around: Frame, texts: Material, call_marks: Marks) -> Prompt:
@@ -101,7 +105,7 @@ def fill(around: Frame, texts: Material, call_marks: Marks) -> Prompt:
     reply = call_marks.reply if around.marked else None
     form = around.form if reply is None else replace(around.form, reading=Reading.MARKED, mark=reply)
     values = {
-        "material": fence(tuple(_blocks(texts, around.order, call_marks)), end_mark=call_marks.call),
+        "material": fence(tuple(_blocks(texts, around, call_marks)), end_mark=call_marks.call),
         "answer_now": _answer_now(reply),
         "": "",
     }
@@ -207,18 +211,29 @@ _KINDS = {
 }
 
 
-def _blocks(texts: Material, order: Order, call_marks: Marks) -> Iterator[Fenced]:
-    """Evidence that items may share first, then the input, then the outputs in the order shown."""
+def _blocks(texts: Material, around: Frame, call_marks: Marks) -> Iterator[Fenced]:
+    """Evidence that items may share first, then the input, then the outputs in the order shown.
+
+    Where the judge declares it, input and outputs come first.
+    """
     inputs = [piece for piece in texts.pieces if piece.field.key == "input"]
     outputs = [piece for piece in texts.pieces if piece.field.key in ALL_OUTPUTS]
     evidence = [piece for piece in texts.pieces if piece.field.key not in {"input", *ALL_OUTPUTS}]
-    for piece in (*evidence, *inputs):
+    yield from _beside(inputs if around.candidate_first else (*evidence, *inputs), call_marks)
+    titles = ("First output", "Second output") if len(outputs) == 2 else ("Output",)
+    shown = shown_in(around.order, outputs) if len(outputs) == 2 else outputs
+    for title, piece in zip(titles, shown, strict=True):
+        yield Fenced(Block.CANDIDATE, title, piece.shown.text, call_marks.call)
+    if around.candidate_first:
+        yield from _beside(evidence, call_marks)
+
+
+def _beside(beside: Iterable[Piece], call_marks: Marks) -> Iterator[Fenced]:
+    """The texts beside the outputs, each in a fence of its kind."""
+    for piece in beside:
         kind = _KINDS[piece.field.source]
         own = call_marks.call if kind is Block.CANDIDATE else call_marks.run
         yield Fenced(kind, " ".join(piece.field.title.split()), piece.shown.text, own)
-    titles = ("First output", "Second output") if len(outputs) == 2 else ("Output",)
-    for title, piece in zip(titles, shown_in(order, outputs) if len(outputs) == 2 else outputs, strict=True):
-        yield Fenced(Block.CANDIDATE, title, piece.shown.text, call_marks.call)
 
 
 def _object(judge: ModelJudge) -> str:

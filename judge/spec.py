@@ -79,6 +79,17 @@ class ReasonPlace(StrEnum):
     NONE = "none"
 
 
+class TextOrder(StrEnum):
+    """Whether the texts that the output is held against stand before it."""
+
+    EVIDENCE_FIRST = "evidence_first"
+    """Record and reference, input, output."""
+    CANDIDATE_FIRST = "candidate_first"
+    """Input, output, record and reference."""
+    SWAPPED = "swapped"
+    """Evidence first in the order `ab`, the candidate first in `ba`: a lean to either place shows."""
+
+
 class BlankOutput(StrEnum):
     """What becomes of an output in which a reader would see nothing."""
 
@@ -150,6 +161,8 @@ class ModelJudge(Frozen):
     labels: Labels = Labels.WORDS
     reason: ReasonPlace = ReasonPlace.BEFORE
     order: OrderPolicy = OrderPolicy.BOTH
+    texts: TextOrder = TextOrder.EVIDENCE_FIRST
+    """In which order texts stand; the criteria of a rubric are asked one by one."""
     abstention: StrictBool = True
     """Whether the model is offered verdicts for what it cannot tell."""
     blank_output: BlankOutput = BlankOutput.FAIL
@@ -271,6 +284,8 @@ def _model_misfits(judge: ModelJudge) -> Iterator[Misfit]:
             )
     if judge.endpoint is not Endpoint.EMBEDDED and "/" not in judge.model:
         yield Misfit(f"{judge.model!r} lacks its provider; write it in front: openai/{judge.model}", "model")
+    if judge.texts is TextOrder.SWAPPED and judge.order is not OrderPolicy.BOTH:
+        yield Misfit("swaps nothing where the judge is asked in one order; declare `order: both`", "texts")
     if judge.show is not None and len(judge.show) != len(set(judge.show)):
         yield Misfit("names a field twice; name it once", "show")
 

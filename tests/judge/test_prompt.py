@@ -15,7 +15,7 @@ from judge.fence import Flag, original, show
 from judge.parsing import Reading, parse
 from judge.prompt import Marks, Prompt, build, marks
 from judge.question import Question, material, settled
-from judge.spec import BlankOutput, Labels, ModelJudge, ReasonPlace
+from judge.spec import BlankOutput, Labels, ModelJudge, ReasonPlace, TextOrder
 from judge.templates import PromptSet, Template, filled, load_prompt, parse_template, shipped
 from rubrics.answer import Answer, answered, no_answer
 from rubrics.errors import DeclarationError
@@ -137,6 +137,37 @@ def test_the_side_of_a_pair_is_not_told() -> None:
     """Neither message names A, B or a source position."""
     text = "".join(message.content for message in prompt(ask(pair())).messages)
     assert not re.search(r"\boutput[ _][ab]\b", text, re.IGNORECASE)
+
+
+def titles(built: Prompt) -> list[str]:
+    """The titles of the texts, in the order shown."""
+    return re.findall(
+        r"^<<<(?:RECORDED|REFERENCE|CANDIDATE) \w+ (.+)$", built.messages[1].content, re.MULTILINE
+    )
+
+
+@pytest.mark.parametrize(
+    ("texts", "first", "second"),
+    [
+        (TextOrder.EVIDENCE_FIRST, "policy", "policy"),
+        (TextOrder.CANDIDATE_FIRST, "output", "output"),
+        (TextOrder.SWAPPED, "policy", "output"),
+    ],
+)
+def test_the_order_of_the_texts_is_declared(texts: TextOrder, first: str, second: str) -> None:
+    """Evidence before the candidate, after it, or once so and once so; every text stands in each."""
+    places = {
+        "policy": ["Refund policy", "Input", "Output"],
+        "output": ["Input", "Output", "Refund policy"],
+    }
+    assert titles(prompt(texts=texts)) == places[first]
+    assert titles(prompt(texts=texts, order=Order.BA)) == places[second]
+
+
+def test_texts_swap_only_where_both_orders_are_asked() -> None:
+    """One order shows no lean."""
+    with pytest.raises(ValidationError, match="swaps nothing"):
+        judge(texts="swapped", order="as_declared")
 
 
 def test_options_swap_places_in_the_other_order() -> None:

@@ -27,6 +27,7 @@ from judge.spec import (
     Parameters,
     ReasonPlace,
     RuleJudge,
+    TextOrder,
     load_judge,
     parse_judge,
 )
@@ -82,6 +83,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "labels": st.sampled_from(Labels),
     "reason": st.sampled_from(ReasonPlace),
     "order": st.sampled_from(OrderPolicy),
+    "texts": st.sampled_from([TextOrder.EVIDENCE_FIRST, TextOrder.CANDIDATE_FIRST]),
     "abstention": st.booleans(),
     "blank_output": st.sampled_from(BlankOutput),
     "max_characters": st.none() | st.integers(1, 10_000),
@@ -150,6 +152,7 @@ OTHER: dict[str, Any] = {
     "labels": Labels.LETTERS,
     "reason": ReasonPlace.AFTER,
     "order": OrderPolicy.AS_DECLARED,
+    "texts": TextOrder.CANDIDATE_FIRST,
     "abstention": False,
     "blank_output": BlankOutput.ASK,
     "max_characters": 1,
