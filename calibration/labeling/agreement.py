@@ -177,7 +177,7 @@ def _weights(criterion: Criterion) -> KappaWeights:
 def _kappa(labels: Labels, criterion: Criterion) -> KappaFigure | UndefinedFigure:
     raters = sorted({rater for each in labels.values() for rater in each})
     if len(raters) < 2:
-        return UndefinedFigure(undefined="one rater: reliability not assessed")
+        return UndefinedFigure(undefined="only one rater has answered")
     if len(raters) > 2:
         return UndefinedFigure(undefined=f"{len(raters)} raters: Cohen's kappa is for two, see alpha")
     levels = isinstance(criterion.scale, OrdinalScale)

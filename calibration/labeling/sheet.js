@@ -34,12 +34,25 @@
     box.append(title, text);
     return box;
   }
+  function eyebrow(criterion) {
+    const place = data.criteria.indexOf(criterion) + 1;
+    const line = make("p", "Criterion " + place + " of " + data.criteria.length + " · ", "eyebrow");
+    line.append(make("span", data.rubric.ref, "ref"));
+    return line;
+  }
   function card(criterion) {
     const box = make("aside");
-    box.append(make("p", data.rubric.ref, "eyebrow"), make("h1", criterion.title), make("p", criterion.question));
     const list = make("dl");
-    for (const [title, text] of [...criterion.guidance, ...criterion.levels]) {
-      list.append(make("dt", title), make("dd", text));
+    if (asksMode()) {
+      box.append(make("p", "Ways to fail", "eyebrow"), make("h1", criterion.title));
+      for (const mode of criterion.failure_modes) {
+        if (mode.when) list.append(make("dt", mode.says), make("dd", mode.when));
+      }
+    } else {
+      box.append(eyebrow(criterion), make("h1", criterion.title), make("p", criterion.question));
+      for (const [title, text] of [...criterion.guidance, ...criterion.levels]) {
+        list.append(make("dt", title), make("dd", text));
+      }
     }
     const note = make("textarea");
     note.id = "note";
@@ -50,23 +63,25 @@
     box.append(list, note);
     return box;
   }
+  function asksMode() {
+    return half !== null && half !== "unknown";
+  }
   function choices() {
     const { criterion } = tasks[at];
+    const back = ["Back", () => { half = null; draw(); }, "Escape"];
     if (half === "unknown") {
-      return [...data.reasons.map((each) => [each.says, () => record("unknown", each.key, null)]),
-        ["Back", () => { half = null; draw(); }, "Escape"]];
+      return [...data.reasons.map((each) => [each.says, () => record("unknown", each.value, null), each.press]), back];
     }
     if (half !== null) {
-      return [["No failure mode", () => record(half, null, null)],
-        ...criterion.failure_modes.map((mode) => [mode.key.replaceAll("_", " "), () => record(half, null, mode.key)]),
-        ["Back", () => { half = null; draw(); }, "Escape"]];
+      const named = criterion.failure_modes.map((mode) =>
+        [mode.says, () => record(half, null, mode.value || null), mode.press]);
+      return [...named, back];
     }
     const answer = (value) => () => {
-      if (criterion.failing.includes(value) && criterion.failure_modes.length) { half = value; draw(); }
-      else record(value, null, null);
+      const more = value === "unknown" || (criterion.failing.includes(value) && criterion.failure_modes.length);
+      if (more) { half = value; draw(); } else record(value, null, null);
     };
-    return [...criterion.answers.map((value) => [value, answer(value)]),
-      ["cannot decide", () => { half = "unknown"; draw(); }]];
+    return criterion.answers.map((each) => [each.says, answer(each.value), each.press]);
   }
   function record(value, reason, failureMode) {
     const now = new Date();
@@ -114,14 +129,16 @@
     const inside = make("div", "", "wrap");
     if (ask) inside.append(make("p", ask, "ask"));
     const row = make("div", "", "row");
-    buttons.forEach(([label, act, key], place) => {
+    for (const [label, act, key] of buttons) {
       const button = make("button", label);
       button.type = "button";
-      button.append(make("kbd", key ? "Esc" : String(place + 1)));
+      if (key) {
+        button.append(make("kbd", key === "Escape" ? "Esc" : key.toUpperCase()));
+        button.dataset.key = key.toLowerCase();
+      }
       button.addEventListener("click", act);
-      button.dataset.key = key || String(place + 1);
       row.append(button);
-    });
+    }
     inside.append(row, make("p", hint, "hint"));
     bar.append(inside);
     return bar;
@@ -136,7 +153,7 @@
     if (at === tasks.length) {
       wrap.append(make("h1", "That was the last one."),
         make("p", "Save your answers and send the file to whoever leads the session. Answers stay in this browser until then."));
-      root.replaceChildren(wrap, dock([["Save answers", save]], "U or ← goes back to the last item."));
+      root.replaceChildren(wrap, dock([["Save answers", save, "1"]], "U or ← goes back to the last item."));
       return;
     }
     const cols = make("div", "", "cols");
@@ -145,7 +162,7 @@
     cols.append(left, card(tasks[at].criterion));
     wrap.append(cols);
     const hint = "U undo · ← previous · → next · N note · Esc leave note · S save answers so far";
-    const ask = half === null ? "" : half === "unknown" ? "Why can it not be decided?" : "How does it fail?";
+    const ask = half === null ? "" : half === "unknown" ? "Why can it not be decided?" : "In which way does it fail?";
     root.replaceChildren(wrap, dock(choices(), half === null ? hint : "Esc goes back", ask));
   }
   document.addEventListener("keydown", (event) => {
@@ -155,7 +172,8 @@
       if (event.key === "Escape") note.blur();
       return;
     }
-    const button = [...document.querySelectorAll(".dock button")].find((each) => each.dataset.key === event.key);
+    const pressed = event.key.toLowerCase();
+    const button = [...document.querySelectorAll(".dock button")].find((each) => each.dataset.key === pressed);
     const moves = { u: undo, U: undo, ArrowLeft: () => go(at - 1), ArrowRight: () => go(at + 1), s: save, S: save };
     if (button) button.click();
     else if ((event.key === "n" || event.key === "N") && note) { event.preventDefault(); note.focus(); }

@@ -20,8 +20,9 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 from pydantic import AwareDatetime, Field, ValidationError
 from sqlmodel import Session
 
+from calibration.labeling.choices import REASONS, Choice, answers, fails, modes
 from calibration.labeling.handing import live, newest
-from calibration.labeling.records import Answer, CannotDecide, TaskKind, shown_answers
+from calibration.labeling.records import Answer, TaskKind, shown_answers
 from calibration.labeling.storing import finish, store_answer
 from calibration.labeling.tasks import (
     Held,
@@ -92,8 +93,8 @@ def make_sheet(*, session: Session, name: str, rater: str, now: datetime) -> She
         "session": name,
         "rater": rater,
         "rubric": {"ref": rubric.ref, "title": rubric.title, "digest": rubric.digest},
-        "criteria": [_criterion(each) for each in rubric.criteria],
-        "reasons": [{"key": each.value, "says": each.value.replace("_", " ")} for each in CannotDecide],
+        "criteria": [sheet_criterion(each) for each in rubric.criteria],
+        "reasons": [_choice(each) for each in REASONS],
         "items": items,
     }
     return Sheet(_page(content), rater, len(items))
@@ -132,33 +133,33 @@ def _pieces(text: str) -> Iterator[list[str]]:
         yield ["text", text[last:]]
 
 
-def _criterion(criterion: Criterion) -> dict[str, Any]:
+def sheet_criterion(criterion: Criterion) -> dict[str, Any]:
+    """A criterion as the sheet holds it: its words, and its choices with their keys in the app."""
     guidance = criterion.guidance
     says = {
         "Pass when": guidance.pass_when,
         "Fail when": guidance.fail_when,
-        "Prefer when": guidance.prefer_when,
+        "Better when": guidance.prefer_when,
         "Tie when": guidance.tie_when,
         "Cannot decide when": guidance.cannot_decide_when,
     }
     anchors = getattr(criterion.scale, "levels", ())
+    when = {mode.key: mode.when for mode in criterion.failure_modes}
     return {
         "key": criterion.key,
         "title": criterion.title,
         "question": criterion.question,
         "guidance": [[title, text] for title, text in says.items() if text],
         "levels": [[each.level, each.anchor] for each in anchors],
-        "answers": list(shown_answers(criterion)),
-        "failing": _failing(criterion),
-        "failure_modes": [{"key": mode.key, "says": mode.when} for mode in criterion.failure_modes],
+        "answers": [_choice(each) for each in answers(criterion)],
+        "failing": [each for each in shown_answers(criterion) if fails(criterion, each)],
+        "failure_modes": [{**_choice(each), "when": when.get(each.value, "")} for each in modes(criterion)],
     }
 
 
-def _failing(criterion: Criterion) -> list[str]:
-    """The answers that may name a failure mode."""
-    if criterion.scale.kind == "preference":
-        return []
-    return [each for each in criterion.answers if str(criterion.read(each)) == "fail"]
+def _choice(choice: Choice) -> dict[str, str | None]:
+    """A button of the sheet: what it says, and the key that it has in the app too."""
+    return {"value": choice.value, "press": choice.key, "says": choice.label}
 
 
 def _page(content: Mapping[str, Any]) -> str:

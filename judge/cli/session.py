@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from sqlmodel import Session
 
+    from calibration.labeling.plan import SessionPlan
     from calibration.labeling.sessions import SessionStatus
 
 _EPILOG = """
@@ -93,10 +94,20 @@ def open_(
         stored = open_session(session=session, opening=opening, actor=actor(), at=now())
         status = session_status(session=session, name=name, now=now())
         again = _repeats(session, stored.key, rater)
-    told = ", ".join(f"{who} {count}" for who, count in again.items())
-    room = f"; fewer than {plan.repeats_at_least} where a rater has under 39 items" if repeats else ""
-    following = f"Hidden repeats: {told}{room}.\nNext: voirdire ui rate --as {rater[0]}"
+    following = f"{_repeats_told(again, plan)}\nNext: voirdire ui rate --as {rater[0]}"
     _tell(status, as_json, extra={"repeats": again}, following=following)
+
+
+def _repeats_told(again: dict[str, int], plan: SessionPlan) -> str:
+    """How many items come twice, and why there are not more of them."""
+    if not any(again.values()):
+        why = f": they take {plan.repeat_distance} items a rater or more" if plan.repeat_share else ""
+        return f"No hidden repeats{why}."
+    told = ", ".join(f"{who} {count}" for who, count in again.items())
+    full = plan.repeat_distance + plan.repeats_at_least - 1
+    short = min(again.values()) < plan.repeats_at_least
+    room = f"; {plan.repeats_at_least} take {full} items a rater or more" if short else ""
+    return f"Hidden repeats: {told}{room}."
 
 
 def _repeats(session: Session, key: str, raters: list[str]) -> dict[str, int]:

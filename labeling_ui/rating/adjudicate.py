@@ -12,6 +12,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from calibration.labeling import adjudicating
+from calibration.labeling.choices import Choice, answers
 from calibration.labeling.people import Role
 from calibration.labeling.records import (
     UNKNOWN,
@@ -25,7 +26,6 @@ from calibration.labeling.records import (
 )
 from labeling_ui.components import eyebrow, prose, show, untrusted
 from labeling_ui.rating import here, interludes, reading
-from labeling_ui.rating.choices import Choice, answers
 from labeling_ui.rating.desk import Desk, as_sentence, keep, load, too_early
 from labeling_ui.rating.dock import Bar, Button, draw
 from labeling_ui.rating.flow import START, Half, Said, Step, after, choices_at

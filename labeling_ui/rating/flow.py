@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from calibration.labeling.choices import REASONS, Choice, Kind, answers, fails, modes
 from calibration.labeling.records import UNKNOWN
-from labeling_ui.rating.choices import REASONS, Choice, Kind, answers, fails, modes
 from rubrics.criterion import Criterion
 
 

@@ -8,12 +8,12 @@ import streamlit as st
 from markupsafe import Markup
 
 from calibration.labeling import looking
+from calibration.labeling.choices import REASONS, words
 from calibration.labeling.looking import EXCERPT
 from calibration.labeling.people import Role
 from calibration.labeling.records import Past
 from labeling_ui.components import plain, show, untrusted
 from labeling_ui.rating import here, interludes
-from labeling_ui.rating.choices import REASONS, words
 from labeling_ui.rating.desk import Desk, keep, load
 from labeling_ui.rating.dock import Bar, Button, draw
 from labeling_ui.rating.keyboard import Screen, listen

@@ -8,6 +8,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from calibration.labeling import rating
+from calibration.labeling.choices import answers
 from calibration.labeling.people import Role
 from calibration.labeling.records import (
     EventKind,
@@ -20,7 +21,6 @@ from calibration.labeling.records import (
 )
 from labeling_ui.components import eyebrow, notice, progress_line, prose, show, untrusted
 from labeling_ui.rating import here, memory, reading
-from labeling_ui.rating.choices import answers
 from labeling_ui.rating.desk import Desk, keep
 from labeling_ui.rating.dock import Bar, Button, draw
 from labeling_ui.rating.keyboard import Screen, listen

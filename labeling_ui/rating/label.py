@@ -8,6 +8,7 @@ from typing import Final
 import streamlit as st
 
 from calibration.labeling import looking, rating
+from calibration.labeling.choices import Choice
 from calibration.labeling.people import Role
 from calibration.labeling.records import (
     IgnoredWhy,
@@ -18,7 +19,6 @@ from calibration.labeling.records import (
     TaskKind,
 )
 from labeling_ui.rating import here, interludes, lookback, memory, reading
-from labeling_ui.rating.choices import Choice
 from labeling_ui.rating.desk import Desk, as_sentence, keep, load, too_early
 from labeling_ui.rating.dock import Bar, Button, draw
 from labeling_ui.rating.flow import START, Half, Said, Step, after, choices_at

@@ -10,6 +10,7 @@ from typing import Final
 import streamlit as st
 from markupsafe import Markup
 
+from calibration.labeling.choices import REASONS, Choice, answers, words
 from calibration.labeling.records import Answer, GivenAnswer, Progress, Revealed, Span, Task, TaskKind
 from labeling_ui.components import (
     Range,
@@ -22,7 +23,6 @@ from labeling_ui.components import (
     show,
     untrusted,
 )
-from labeling_ui.rating.choices import REASONS, Choice, answers, words
 from labeling_ui.rating.desk import idle
 from labeling_ui.rating.flow import Said, Step
 from labeling_ui.rating.quotes import quotes

@@ -28,11 +28,18 @@ def criterion_section(found: CriterionAgreement) -> Markup:
     under = " · ".join(
         (
             f"{found.shared:,} of {found.items:,} items rated by two or more",
-            ", ".join(f"{count:,} {_WORDS.get(word, word)}" for word, count in found.answers.items()),
+            ", ".join(_count(found, word, count) for word, count in found.answers.items()),
         )
     )
     figures = table(("Figure", "x/n, or the value, with its 95 % interval", "Of"), rows, label="Agreement")
     return heading(found.title, under=under) + figures + _ambiguous(found.ambiguous)
+
+
+def _count(found: CriterionAgreement, word: str, count: int) -> str:
+    """How often an answer was given; a level has a name that could be taken for a number."""
+    if found.weights is KappaWeights.NONE or word in _WORDS:
+        return f"{count:,} {_WORDS.get(word, word)}"
+    return f"level {word}: {count:,}"
 
 
 def _beyond_chance(found: CriterionAgreement) -> list[Sequence[str | Markup]]:

@@ -13,13 +13,14 @@ import pytest
 from calibration.labeling import rating
 from calibration.labeling.records import Task
 from calibration.labeling.sessions import close_session, reassign
-from calibration.labeling.sheets import Taken, make_sheet, take_sheet
+from calibration.labeling.sheets import Taken, make_sheet, sheet_criterion, take_sheet
 from calibration.labels import Blindness
 from calibration.store.assessments import iter_labels
 from calibration.store.database import Store
 from calibration.store.items import Scope
 from rubrics.errors import RaterRefused, RecordError, TableError
 from rubrics.rubric import Rubric
+from tests.calibration.labeling.test_choices import criterion, levels
 from tests.calibration.labeling.world import (
     DATASET,
     SESSION,
@@ -188,6 +189,24 @@ def test_pairs_come_back_in_source_positions(sqlite_store: Store) -> None:
     counted = sorted(answer for _, answer, _ in labels(sqlite_store, asked))
     assert counted == sorted(text.removeprefix("source ")[0] for text in lefts.values())
     assert set(counted) == {"A", "B"}
+
+
+def keys_of(choices: list[dict[str, str]]) -> dict[str, str]:
+    """What each key of a sheet says."""
+    return {each["press"]: each["value"] for each in choices}
+
+
+def test_keys_are_those_of_the_app(sqlite_store: Store) -> None:
+    """A hand that knows the app is right on the sheet: 4 is a tie, 3 cannot decide, 0 just a fail."""
+    opened(sqlite_store, asked=pairs(), make=pair, items=2)
+    data = data_of(sheet_of(sqlite_store))
+    assert keys_of(data["criteria"][0]["answers"]) == {"1": "left", "2": "right", "3": "unknown", "4": "tie"}
+    assert list(keys_of(data["reasons"])) == ["1", "2", "3", "4", "5"]
+    graded = sheet_criterion(criterion(levels("0", "1", "2"), modes=2))
+    assert keys_of(graded["answers"]) == {"0": "0", "1": "1", "2": "2", "x": "unknown"}
+    assert graded["failing"] == ["0"]
+    assert keys_of(graded["failure_modes"]) == {"1": "mode_0", "2": "mode_1", "0": ""}
+    assert [each["when"] for each in graded["failure_modes"]] == ["seen", "seen", ""]
 
 
 def test_a_sheet_without_open_items_or_a_place_is_refused(sqlite_store: Store) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from calibration.labeling.plan import SessionPlan
 from calibration.labeling.sheets import SCHEMA
 from calibration.store.database import Store
+from judge.cli.session import _repeats_told
 from tests.calibration.labeling.test_sheets import data_of, export
 from tests.calibration.labeling.test_to_calibrate import add_a_judge, truth
 from tests.calibration.labeling.world import freeze, later, rate_all, rubric
@@ -74,7 +76,24 @@ def test_opening_tells_how_many_items_come_twice(sqlite_store: Store) -> None:
         freeze(session, 40, rubric())
     db = on(sqlite_store.where)
     result = db(*OPEN[:-2], *PEOPLE)
-    assert "Hidden repeats: ann 10, ben 10; fewer than 10" in " ".join(result.stdout.split())
+    assert "Hidden repeats: ann 10, ben 10." in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("again", "share", "told"),
+    [
+        ({"ann": 0}, 0.0, "No hidden repeats."),
+        ({"ann": 0, "ben": 0}, 0.05, "No hidden repeats: they take 30 items a rater or more."),
+        ({"ann": 10, "ben": 6}, 0.05, "Hidden repeats: ann 10, ben 6; 10 take 39 items a rater or more."),
+        ({"ann": 12}, 0.05, "Hidden repeats: ann 12."),
+    ],
+)
+def test_hidden_repeats_are_told_with_why_there_are_no_more(
+    again: dict[str, int], share: float, told: str
+) -> None:
+    """A lead reads how many items each rater meets twice, and what more would take."""
+    plan = SessionPlan(repeat_share=share, repeats_at_least=10 if share else 0)
+    assert _repeats_told(again, plan) == told
 
 
 def test_a_window_in_the_past_is_refused_and_one_that_ended_closes(sqlite_store: Store) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from calibration.labeling.choices import REASONS, answers, modes
 from calibration.labeling.records import UNKNOWN
-from labeling_ui.rating.choices import REASONS, answers, modes
 from labeling_ui.rating.flow import START, Half, Said, Step, after, choices_at
-from tests.labeling_ui.rating.test_choices import criterion, levels
+from tests.calibration.labeling.test_choices import criterion, levels
 
 
 def press(half: Half, key: str, modes: int = 0) -> Half | Said | None:

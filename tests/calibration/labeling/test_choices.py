@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from calibration.labeling.choices import NO_MODE, REASONS, TAKEN, Choice, Kind, answers, fails, modes, words
 from calibration.labeling.records import UNKNOWN, CannotDecide
-from labeling_ui.rating.choices import NO_MODE, REASONS, TAKEN, Choice, Kind, answers, fails, modes, words
 from rubrics.criterion import Criterion, FailureMode, Guidance
 from rubrics.scale import BINARY, AnyScale, BinaryScale, Level, OrdinalScale, PreferenceScale
 
