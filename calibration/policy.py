@@ -189,11 +189,11 @@ class OperationLimits(Frozen):
 
 
 TRIGGERS = (
-    *("rubric", "judge", "prompt", "evidence_interface", "sampling", "population"),
+    *("rubric", "judge", "prompt", "evidence_interface", "sampling", "population", "period"),
     *("anchor_change", "cusum", "audit_e_value"),
 )
 """What calls for recalibration (STATISTICS §8, §10); `judge` covers the model that a provider reports."""
-_LATER = ("gate", "severities", "required", "operation", "warn_on")
+_LATER = ("gate", "severities", "required", "operation", "warn_on", "most_attempts")
 """Fields that older policies do not have: left at their default they do not enter the digest."""
 
 
@@ -223,6 +223,8 @@ class AdmissionPolicy(Frozen):
     """A limit for each severity level that has its own."""
     required: RequiredEvidence = RequiredEvidence()
     operation: OperationLimits = OperationLimits()
+    most_attempts: int | None = Field(default=None, ge=1)
+    """How often an item may be graded on one decision; further attempts go to people. None for no maximum."""
 
     @model_validator(mode="after")
     def _known_guards(self) -> Self:

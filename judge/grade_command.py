@@ -12,14 +12,14 @@ from calibration.registry.bundle import Bundle, open_bundle
 from calibration.registry.detached import read_public_keys, require_signed
 from calibration.report.beyond import corrected_figure
 from calibration.store.database import Store
-from calibration.store.grades import StoredGrade
+from calibration.store.grades import StoredGrade, attempts_by_item
 from calibration.store.text import NAME_LIMIT
 from calibration.store.watching import record_lapse
 from judge.cli.lookups import recorded_rubric
 from judge.cli.stores import actor, now, opened
 from judge.gating import judged_of
 from judge.grade_files import Batch, grade_object, open_batch, state_object
-from judge.grade_records import known_requests, record_grades, record_notices, state_of
+from judge.grade_records import known_requests, record_grades, record_notices, recorded_role, state_of
 from judge.runs.connect import Connection, connected
 from judge.service import (
     PEOPLE,
@@ -151,9 +151,11 @@ def grade_recorded(context: Any, wanted: Wanted, items: Sequence[Item]) -> Given
             objects = [state_object(state_of(session=session, stored=each)) for each in known.values()]
         _written(batch, objects)
         fresh = [item for item in left if item.item_id not in known]
+        attempts = _attempts(store, request, graders, fresh)
         notices = Notices()
         try:
-            for chunk in _chunks(grade_items(request, graders, fresh, connect=_reach, notices=notices)):
+            grading = grade_items(request, graders, fresh, connect=_reach, notices=notices, attempts=attempts)
+            for chunk in _chunks(grading):
                 with store.write() as session:
                     stored = record_grades(
                         session=session, request=request, grades=chunk, keys=keys, actor=actor(), at=now()
@@ -166,6 +168,20 @@ def grade_recorded(context: Any, wanted: Wanted, items: Sequence[Item]) -> Given
                 with store.write() as session:
                     record_notices(session=session, notices=notices, actor=actor(), at=now())
         return Given(request, graders, objects, notices, len(items) - len(left), recorded=True)
+
+
+def _attempts(
+    store: Store, request: GradeRequest, graders: Sequence[Grader], items: Sequence[Item]
+) -> dict[str, int]:
+    """How often the items were graded before, counted as their grades are recorded."""
+    with store.read() as session:
+        return attempts_by_item(
+            session=session,
+            rubric_digest=request.rubric.digest,
+            items=[item.item_id for item in items],
+            population=request.population,
+            role=recorded_role(request, {grader.role for grader in graders}),
+        )
 
 
 def _object(grade: Grade, stored: StoredGrade, graders: Sequence[Grader]) -> dict[str, Any]:

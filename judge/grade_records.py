@@ -115,7 +115,7 @@ def _entry(request: GradeRequest, grade: Grade, key: str | None) -> GradeEntry:
         item_id=grade.item_id,
         content_digest=grade.content_digest,
         population=request.population,
-        role=request.role or (roles.pop() if len(roles) == 1 else "acceptance"),
+        role=recorded_role(request, roles),
         overall=grade.overall.value,
         content={
             "criteria": [_criterion(each) for each in grade.criteria],
@@ -126,6 +126,11 @@ def _entry(request: GradeRequest, grade: Grade, key: str | None) -> GradeEntry:
         system=grade.system or None,
         idempotency_key=key,
     )
+
+
+def recorded_role(request: GradeRequest, roles: set[str]) -> str:
+    """The role under which a grade is recorded: that asked for, or the one that all its criteria have."""
+    return request.role or (next(iter(roles)) if len(roles) == 1 else "acceptance")
 
 
 def _criterion(each: CriterionGrade) -> dict[str, Any]:

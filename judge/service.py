@@ -299,6 +299,7 @@ def grade_items(
     *,
     connect: Connect | None = None,
     notices: Notices | None = None,
+    attempts: Mapping[str, int] | None = None,
 ) -> Iterator[Grade]:
     """The grade of each item by its appointed graders.
 
@@ -308,13 +309,21 @@ def grade_items(
         items: in the order in which they are graded.
         connect: reaches the model of a model judge; None where no model may be called.
         notices: takes what belongs into the record; filled even where grading stops.
+        attempts: how often each item was graded before, where that is known.
 
     Raises:
         JudgeNotAdmitted: an appointed judge cannot be run here, its provider reports another model than the
             calibrated one, or, by their policies, no item lies within what the judges were calibrated on.
     """
     seen = notices if notices is not None else Notices()
-    flags = {item.item_id: tuple(_flags(request, graders, item)) for item in items}
+    done = attempts or {}
+    flags = {
+        item.item_id: (
+            *_flags(request, graders, item),
+            *_spent_attempts(graders, done.get(item.item_id, 0)),
+        )
+        for item in items
+    }
     _notice_systems(seen, graders, items, flags)
     _require_one_inside(graders, items, flags)
     with ExitStack() as stack:
@@ -336,6 +345,15 @@ def _flags(request: GradeRequest, graders: Sequence[Grader], item: Item) -> Iter
             continue
         for found in departures(record, item, request.rubric):
             yield _flag(grader, found)
+
+
+def _spent_attempts(graders: Sequence[Grader], before: int) -> Iterator[Flag]:
+    """Of each decision that covers fewer attempts of an item than this one would be."""
+    for grader in graders:
+        most = grader.decision.content.get("most_attempts") if grader.decision else None
+        if most is not None and before >= most:
+            said = f"attempt {before + 1} of this item; the decision covers {most}"
+            yield Flag(grader.criterion, Trigger.ATTEMPTS.value, "attempt", said, suspends=True)
 
 
 def _flag(grader: Grader, found: Departure) -> Flag:

@@ -11,7 +11,7 @@ from calibration.policy import AdmissionPolicy
 
 _IDENTITY = frozenset({"name", "version", "description"})
 _LESS_IS_LOOSER = ("_at_least", "minimum.", "required.", ".min_n", "planning_icc", "primary.confidence")
-_MORE_IS_LOOSER = ("_at_most", "_not_above", "_micros", "_ms", "expiry.")
+_MORE_IS_LOOSER = ("_at_most", "_not_above", "_micros", "_ms", "expiry.", "most_attempts")
 _DEMANDS = frozenset({"reference.blind", "informative", "gate"})
 """True asks for more."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 
 from pydantic import Field
@@ -17,6 +17,8 @@ from rubrics.rubric import Rubric
 
 RECORD_SCHEMA = "voirdire.population/1"
 LANGUAGE_TAGS = frozenset({"language", "lang"})
+DATE_TAGS = ("date", "created", "created_at")
+"""Tags that say when an item arose, as ISO 8601; they make no slices."""
 
 
 class Trigger(StrEnum):
@@ -26,6 +28,10 @@ class Trigger(StrEnum):
     EVIDENCE = "evidence_interface"
     SYSTEM = "system"
     """A system that no calibration item came from: a candidate that is not audited."""
+    PERIOD = "period"
+    """A date before the first or after the last of the calibrated items."""
+    ATTEMPTS = "attempts"
+    """An item that was graded as often as the decision covers."""
 
 
 class PopulationRecord(Frozen):
@@ -47,6 +53,8 @@ class PopulationRecord(Frozen):
     """Values of the tag `language` or `lang`."""
     until: datetime | None = None
     """When the set was frozen: nothing later is in it."""
+    period: tuple[date, date] | None = None
+    """First and last date of the items that tell one; null where none does."""
 
     @property
     def digest(self) -> str:
@@ -73,11 +81,15 @@ def population_of(
     lengths: dict[str, tuple[int, int]] = {}
     present = dict.fromkeys(evidence, 0)
     systems: set[str] = set()
+    dates: list[date] = []
     count = 0
     for item in items:
         count += 1
         for name, value in item.tags.items():
-            tags.setdefault(name, set()).add(value)
+            if name not in DATE_TAGS:
+                tags.setdefault(name, set()).add(value)
+        if (arose := date_of(item)) is not None:
+            dates.append(arose)
         for key in fields:
             size = len(item.text(key))
             low, high = lengths.get(key, (size, size))
@@ -97,7 +109,18 @@ def population_of(
         systems=tuple(sorted(systems)),
         languages=tuple(sorted(set().union(*(slices.get(tag, ()) for tag in LANGUAGE_TAGS)))),
         until=until,
+        period=(min(dates), max(dates)) if dates else None,
     )
+
+
+def date_of(item: Item) -> date | None:
+    """When the item arose, by the first of DATE_TAGS that holds a date; None where none does."""
+    for name in DATE_TAGS:
+        try:
+            return date.fromisoformat(item.tags.get(name, "")[:10])
+        except ValueError:
+            continue
+    return None
 
 
 def departures(record: PopulationRecord, item: Item, rubric: Rubric) -> tuple[Departure, ...]:
@@ -109,6 +132,7 @@ def departures(record: PopulationRecord, item: Item, rubric: Rubric) -> tuple[De
         *_evidence(record, item, rubric),
         *_tags(record, item),
         *_lengths(record, item),
+        *_period(record, item),
         *_system(record, item),
     )
 
@@ -138,6 +162,16 @@ def _lengths(record: PopulationRecord, item: Item) -> Iterator[Departure]:
         if size > longest:
             said = f"{key} has {size:,} characters; the longest calibrated one had {longest:,}"
             yield Departure(Trigger.POPULATION, key, said)
+
+
+def _period(record: PopulationRecord, item: Item) -> Iterator[Departure]:
+    arose = date_of(item)
+    if record.period is None or arose is None:
+        return
+    first, last = record.period
+    if not first <= arose <= last:
+        said = f"the item is of {arose}; calibrated: {first} to {last}"
+        yield Departure(Trigger.PERIOD, "period", said)
 
 
 def _system(record: PopulationRecord, item: Item) -> Iterator[Departure]:

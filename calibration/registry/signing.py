@@ -117,6 +117,7 @@ def sign(
         "reason": signed.reason.strip(),
         "signer_established": signed.established,
         "deployments": policy.expiry.deployments,
+        "most_attempts": policy.most_attempts,
         **basis_of(session=session, scope=scope, report=report),
     }
     admitted, days = decision.outcome is AdmissionOutcome.ADMIT, policy.expiry.days

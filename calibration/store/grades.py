@@ -306,6 +306,27 @@ def attempts_of(*, session: Session, rubric_digest: str, item: str, population: 
     return int(session.connection().execute(query).scalar_one())
 
 
+def attempts_by_item(
+    *, session: Session, rubric_digest: str, items: Sequence[str], population: str, role: str
+) -> dict[str, int]:
+    """How often each of the items was graded so far; one that never was is absent."""
+    found: dict[str, int] = {}
+    for batch in batches(dict.fromkeys(items)):
+        query = (
+            sa.select(_GRADE.c.item_id, sa.func.max(_GRADE.c.attempt))
+            .where(
+                _GRADE.c.rubric_digest == rubric_digest,
+                _GRADE.c.population == population,
+                _GRADE.c.role == role,
+                _GRADE.c.item_id.in_(batch),
+            )
+            .group_by(_GRADE.c.item_id)
+        )
+        for item, most in session.connection().execute(query):
+            found[item] = most
+    return found
+
+
 def uses_of(*, session: Session, decisions: Collection[str]) -> int:
     """How many criteria of grades rest on any of the decisions."""
     query = sa.select(sa.func.count()).where(_USE.c.decision_hash.in_(list(decisions)))

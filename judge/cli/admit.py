@@ -63,7 +63,6 @@ def admit(
     from calibration.evidence import AdmissionOutcome
     from calibration.registry import Override, Signature
     from calibration.registry import sign as sign_decision
-    from calibration.registry.detached import record_signature, sign_detached
     from calibration.store.decisions import DecisionScope
     from calibration.store.judges import get_judge
     from judge.cli.lookups import exploratory, recorded_policy, rubric_of_labels, tell_families
@@ -105,11 +104,18 @@ def admit(
             at=at,
             override=override,
         )
-        if signing_key is not None:
-            made = sign_detached(decision=stored, key_file=signing_key)
-            record_signature(session=session, signature=made, actor=who, at=at)
+        _sign_with_key(session, stored, signing_key, who, at)
     _print(stored, examination, as_json=as_json)
     raise typer.Exit(exit_code([AdmissionOutcome(stored.outcome)]))
+
+
+def _sign_with_key(session: Any, stored: Any, key_file: str | None, who: str, at: Any) -> None:
+    """A detached signature beside the decision, where a key is given."""
+    from calibration.registry.detached import record_signature, sign_detached
+
+    if key_file is not None:
+        made = sign_detached(decision=stored, key_file=key_file)
+        record_signature(session=session, signature=made, actor=who, at=at)
 
 
 def _evidence(

@@ -191,6 +191,8 @@ def suspend(
 def _besides(content: Any) -> list[str]:
     """Who else signed, and what was carried over from where."""
     lines = []
+    if most := content.get("most_attempts"):
+        lines.append(f"Covers at most {most:,} attempts of an item; further ones go to people.")
     if override := content.get("override"):
         lines.append(
             f"Against the policy, which says {override['policy_outcome'].replace('_', ' ')}; also signed by "

@@ -224,6 +224,10 @@ def _in_words(policy: AdmissionPolicy, stored: Any) -> list[str]:
     lines.append(f"  reference by {policy.reference.label_rule.value}" + "".join(f", {d}" for d in demands))
     uses = f" or {policy.expiry.deployments:,} grades" if policy.expiry.deployments else ""
     lines.append(f"  a decision holds for {policy.expiry.days} days{uses}")
+    if policy.most_attempts is not None:
+        lines.append(
+            f"  an item is graded at most {policy.most_attempts} times on one decision, then by people"
+        )
     stopping = [word for word in policy.recalibrate_on if policy.suspends(word)]
     if stopping:
         lines.append(f"  suspended by a change of: {', '.join(stopping)}")

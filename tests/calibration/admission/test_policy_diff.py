@@ -60,6 +60,7 @@ def test_a_policy_decides_like_itself_whatever_it_is_called() -> None:
         ),
         ({"judges_compared": "none"}, "judges_compared", "changes"),
         ({"informative": True}, "informative", "tightens"),
+        ({"most_attempts": 3}, "most_attempts", "tightens"),
     ],
 )
 def test_a_change_is_named_with_its_direction(change: dict[str, Any], field: str, direction: str) -> None:
