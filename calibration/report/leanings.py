@@ -101,6 +101,5 @@ def _odds(found: OddsRatio | Undefined) -> OddsFigure:
     if isinstance(found, Undefined):
         return OddsFigure(undefined=found.reason)
     interval = found.odds_ratio.interval
-    if isinstance(interval, Undefined):
-        return OddsFigure(estimate=found.odds_ratio.value, undefined=interval.reason)
-    return OddsFigure(estimate=found.odds_ratio.value, lower=interval.lower, upper=interval.upper)
+    ends = {} if isinstance(interval, Undefined) else {"lower": interval.lower, "upper": interval.upper}
+    return OddsFigure(estimate=found.odds_ratio.value, **ends)
