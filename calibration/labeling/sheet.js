@@ -50,7 +50,7 @@
       }
     } else {
       box.append(eyebrow(criterion), make("h1", criterion.title), make("p", criterion.question));
-      for (const [title, text] of [...criterion.guidance, ...criterion.levels]) {
+      for (const [title, text] of [...criterion.levels, ...criterion.guidance]) {
         list.append(make("dt", title), make("dd", text));
       }
     }

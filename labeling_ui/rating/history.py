@@ -13,7 +13,7 @@ from calibration.labeling.looking import EXCERPT
 from calibration.labeling.people import Role
 from calibration.labeling.records import Past
 from labeling_ui.components import plain, show, untrusted
-from labeling_ui.rating import here, interludes
+from labeling_ui.rating import here, interludes, reading
 from labeling_ui.rating.desk import Desk, keep, load
 from labeling_ui.rating.dock import Bar, Button, draw
 from labeling_ui.rating.keyboard import Screen, listen
@@ -22,7 +22,6 @@ from labeling_ui.rating.lookback import place_of
 _PAGE: Final = 20
 _SHOWN: Final = "history_shown"
 _KEYS: Final = "123456789"
-_MARKS: Final = {"pass": "pass", "fail": "fail", "unknown": "unknown"}
 _ANSWERS: Final = {
     "pass": "Pass",
     "fail": "Fail",
@@ -86,7 +85,7 @@ def _words(past: Past) -> Markup:
     )
     return line.format(
         " vd-back" if given.retracted else "",
-        _MARKS.get(given.value, "tie"),
+        reading.mark(given.value),
         untrusted(answer),
         untrusted(past.criterion_title),
         untrusted(

@@ -11,7 +11,19 @@ import streamlit as st
 from markupsafe import Markup
 
 from calibration.labeling.choices import REASONS, Choice, answers, words
-from calibration.labeling.records import Answer, GivenAnswer, Progress, Revealed, Span, Task, TaskKind
+from calibration.labeling.records import (
+    LEFT,
+    RIGHT,
+    TIE,
+    UNKNOWN,
+    Answer,
+    GivenAnswer,
+    Progress,
+    Revealed,
+    Span,
+    Task,
+    TaskKind,
+)
 from labeling_ui.components import (
     Range,
     criterion_panel,
@@ -157,7 +169,7 @@ def progress(made: Progress, task: Task, handle: str) -> None:
 
 def mark(value: str) -> str:
     """The mark that stands for an answer beside its word."""
-    return value if value in {"pass", "fail", "unknown"} else "tie"
+    return value if value in {"pass", "fail", UNKNOWN, TIE, LEFT, RIGHT} else "level"
 
 
 def in_words(task: Task, given: GivenAnswer | Revealed) -> str:

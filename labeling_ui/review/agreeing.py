@@ -32,7 +32,7 @@ def criterion_section(found: CriterionAgreement) -> Markup:
         )
     )
     figures = table(("Figure", "x/n, or the value, with its 95 % interval", "Of"), rows, label="Agreement")
-    return heading(found.title, under=under) + figures + _ambiguous(found.ambiguous)
+    return heading(found.title, under=under) + figures + _of_levels(found) + _ambiguous(found.ambiguous)
 
 
 def _count(found: CriterionAgreement, word: str, count: int) -> str:
@@ -43,20 +43,22 @@ def _count(found: CriterionAgreement, word: str, count: int) -> str:
 
 
 def _beyond_chance(found: CriterionAgreement) -> list[Sequence[str | Markup]]:
-    if found.weights is KappaWeights.NONE:
-        kappa, of, alpha = "Cohen’s kappa", "beyond chance, two raters", ""
-    else:
-        on = f", {found.kappa.n:,} of them," if isinstance(found.kappa, KappaFigure) else ""
-        kappa = f"Cohen’s kappa, {found.weights.value} weights"
-        of = (
-            f"beyond chance, two raters; a miss counts by its squared distance; items{on} on which both"
-            " chose a level"
-        )
-        alpha = "; levels as mere names"
+    weights = "" if found.weights is KappaWeights.NONE else f", {found.weights.value} weights"
     return [
-        (kappa, coefficient(found.kappa), of),
-        ("Krippendorff’s alpha", coefficient(found.alpha), f"beyond chance, any number of raters{alpha}"),
+        ("Cohen’s kappa", coefficient(found.kappa), f"beyond chance, two raters{weights}"),
+        ("Krippendorff’s alpha", coefficient(found.alpha), "beyond chance, any number of raters"),
     ]
+
+
+def _of_levels(found: CriterionAgreement) -> Markup:
+    """What the weights of kappa mean, where answers are levels."""
+    if found.weights is KappaWeights.NONE:
+        return Markup("")
+    on = f"the {found.kappa.n:,} items" if isinstance(found.kappa, KappaFigure) else "the items"
+    return Markup('<p class="vd-under">{}</p>').format(
+        f"Quadratic weights: a miss counts by its squared distance in levels, over {on} on which both chose "
+        "one. Alpha takes levels as mere names, and cannot decide as one of them."
+    )
 
 
 def _ambiguous(comments: Sequence[Comment]) -> Markup:

@@ -16,6 +16,7 @@ from calibration.store.database import Store
 from calibration.store.sets import StoredSet, get_set_by_digest
 from labeling_ui.review import here
 from tests.calibration.labeling import world
+from tests.calibration.labeling.test_agreement import of_levels
 from tests.labeling_ui.review.looking import Looking
 
 
@@ -85,6 +86,17 @@ def test_agreement_is_that_of_the_answers(db: Path, sqlite_store: Store) -> None
     assert "Cohen’s kappa0.5  [" in said
     assert "Same answer againnot assessed: no hidden repeat was answered yet" in said
     assert "Cannot decide0/20 0" in said
+
+
+def test_levels_have_weights_that_are_said(db: Path, sqlite_store: Store) -> None:
+    """Kappa of levels names its weights, what they mean and over how many items; a level is no count."""
+    world.opened(sqlite_store, items=6, asked=of_levels())
+    world.rate_all(sqlite_store, "ann", lambda task: str(world.number_of(task) % 4))
+    world.rate_all(sqlite_store, "ben", lambda task: str((world.number_of(task) + 1) % 4))
+    said = Looking(db, "lead").words
+    assert "beyond chance, two raters, quadratic weights" in said
+    assert "over the 6 items on which both chose one" in said
+    assert "level 0: 3, level 1: 4, level 2: 3, level 3: 2, 0 cannot decide" in said
 
 
 def test_ambiguous_criterion_lists_what_raters_wrote(db: Path, sqlite_store: Store) -> None:
