@@ -10,6 +10,7 @@ Nothing that it says reaches a message or a log: providers repeat keys and promp
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import warnings
@@ -38,9 +39,11 @@ from judge.calls import (
 )
 from judge.fake_model import FakeTransport
 from judge.faults import call_error, read_failure
+from judge.parsing import VERDICT
 from judge.retries import Gate, RetryingClient, RetryPolicy, Turn, retry_after_seconds, utc_now
 
 __all__ = [
+    "DecisionTransport",
     "FakeTransport",
     "Fault",
     "LiteLLMTransport",
@@ -53,6 +56,7 @@ __all__ = [
     "RetryingClient",
     "Transport",
     "connect",
+    "connect_decisions",
     "map_prices",
     "missing_key",
 ]
@@ -125,6 +129,21 @@ def map_prices(model: str) -> Prices | None:
     return Prices(uncached, output, cached)
 
 
+def connect_decisions(
+    *,
+    rng: Random,
+    api_key: SecretStr | None = None,
+    prices: Prices | None = None,
+    deadline_s: float = 120.0,
+    policy: RetryPolicy | None = None,
+    gate: Gate | None = None,
+    turn: Turn | None = None,
+) -> RetryingClient:
+    """A client for typed decision endpoints, with retries; close it with `aclose`."""
+    transport = DecisionTransport(api_key=api_key, prices=prices, deadline_s=deadline_s)
+    return RetryingClient(transport, rng=rng, policy=policy, gate=gate, turn=turn)
+
+
 class LiteLLMTransport:
     """One attempt through `litellm.acompletion`."""
 
@@ -154,12 +173,15 @@ class LiteLLMTransport:
         answer, error = None, None
         try:
             async with asyncio.timeout(self._deadline_s):
-                answer = await _litellm().acompletion(**self._arguments(request))
+                answer = await self._asked(request)
         except Exception as raised:  # noqa: BLE001  it raises IndexError, JSONDecodeError and more of its own
             error = self._failure(raised, request)
         if error is not None:
             raise error  # out of the handler, so that no traceback carries what the provider said
         return self._reply(answer, request)
+
+    async def _asked(self, request: ModelRequest) -> Any:
+        return await _litellm().acompletion(**self._arguments(request))
 
     async def aclose(self) -> None:
         """Close the connections that LiteLLM keeps open, if it was ever used."""
@@ -224,6 +246,64 @@ class LiteLLMTransport:
             tokens=tokens,
             cost=self._cost(answer, tokens, request),
         )
+
+
+class DecisionTransport(LiteLLMTransport):
+    """One attempt through `litellm.adecisions`: the model picks one of the verdicts and writes nothing.
+
+    The system message is the question, the user message what is judged, the words of the schema the choices.
+    """
+
+    async def _asked(self, request: ModelRequest) -> Any:
+        given = {"api_base": request.api_base, "api_key": self._key(request)}
+        question = {
+            "type": "choice",
+            "name": VERDICT,
+            "instructions": "\n\n".join(m.content for m in request.messages if m.role == "system"),
+            "choices": [{"value": word} for word in _choices(request)],
+        }
+        return await _litellm().adecisions(
+            model=request.model,
+            input="\n\n".join(m.content for m in request.messages if m.role != "system"),
+            questions=[question],
+            num_retries=0,
+            timeout=self._deadline_s + GRACE_S,
+            **{name: value for name, value in given.items() if value is not None},
+        )
+
+    def _reply(self, answer: Any, request: ModelRequest) -> ModelReply:
+        answers = getattr(answer, "answers", None)
+        if not isinstance(answers, list | tuple) or len(answers) != 1:
+            raise call_error(Fault.BROKEN_REPLY, request)
+        one = answers[0]
+        if one.type not in {"choice", "refusal"}:
+            raise call_error(Fault.BROKEN_REPLY, request)
+        tokens = _decision_tokens(getattr(answer, "usage", None))
+        return ModelReply(
+            text=json.dumps({VERDICT: one.choice}) if one.type == "choice" else None,
+            finish="stop",
+            refusal=None if one.type == "choice" else "the model declined to decide",
+            model=_text(answer.model),
+            tokens=tokens,
+            cost=self._cost(answer, tokens, request),
+        )
+
+
+def _choices(request: ModelRequest) -> list[str]:
+    """The verdicts that the request allows; a request without a schema of them cannot be decided."""
+    allowed = (request.schema or {}).get("properties", {}).get(VERDICT, {}).get("enum")
+    if not allowed:
+        raise call_error(Fault.UNSUPPORTED, request)
+    return list(allowed)
+
+
+def _decision_tokens(usage: Any) -> Tokens:
+    """The counts of a decision's usage; no prompt has none."""
+    if usage is None or usage.input_tokens <= 0 or usage.output_tokens < 0:
+        return Tokens()
+    details = getattr(usage, "input_tokens_details", None)
+    cached = min(usage.input_tokens, max(0, getattr(details, "cached_tokens", 0)))
+    return Tokens(usage.input_tokens - cached, cached, usage.output_tokens)
 
 
 def _text(said: Any) -> str | None:

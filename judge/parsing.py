@@ -47,6 +47,8 @@ class Reading(StrEnum):
     """The whole reply is one object; asked for with a JSON schema."""
     MARKED = "marked"
     """The last complete object after a line that carries the call's reply mark."""
+    DECISION = "decision"
+    """A typed decision endpoint: the model picks one of the verdicts and writes nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,8 @@ class Frame:
     order: Order
     candidate_first: bool
     schema: Mapping[str, Any] | None
+    decides: bool = False
+    """Whether the model picks a verdict instead of writing a reply."""
 
 
 def frame(judge: ModelJudge, criterion: Criterion, order: Order) -> Frame:
@@ -97,7 +99,8 @@ def frame(judge: ModelJudge, criterion: Criterion, order: Order) -> Frame:
     first = judge.texts is TextOrder.CANDIDATE_FIRST
     turned = judge.texts is TextOrder.SWAPPED and order is Order.BA
     system, user = filled(template.system, values), pieces(template.user, values)
-    return Frame(form, marked, system, user, order, first or turned, schema)
+    decides = judge.reading is Reading.DECISION
+    return Frame(form, marked, system, user, order, first or turned, schema, decides)
 
 
 def fill(around: Frame, texts: Material, call_marks: Marks) -> Prompt:
@@ -106,7 +109,7 @@ def fill(around: Frame, texts: Material, call_marks: Marks) -> Prompt:
     form = around.form if reply is None else replace(around.form, reading=Reading.MARKED, mark=reply)
     values = {
         "material": fence(tuple(_blocks(texts, around, call_marks)), end_mark=call_marks.call),
-        "answer_now": _answer_now(reply),
+        "answer_now": "Choose the verdict." if around.decides else _answer_now(reply),
         "": "",
     }
     user = "".join(text + values[name] for text, name in around.user)
@@ -251,6 +254,8 @@ def _keys(judge: ModelJudge) -> tuple[str, ...]:
 
 
 def _answer_rule(judge: ModelJudge) -> str:
+    if judge.reading is Reading.DECISION:
+        return "Choose one of the verdicts above."
     if judge.reading is Reading.STRUCTURED:
         return f"Reply with one JSON object and nothing else: {_object(judge)}"
     return (

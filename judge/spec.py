@@ -284,10 +284,22 @@ def _model_misfits(judge: ModelJudge) -> Iterator[Misfit]:
             )
     if judge.endpoint is not Endpoint.EMBEDDED and "/" not in judge.model:
         yield Misfit(f"{judge.model!r} lacks its provider; write it in front: openai/{judge.model}", "model")
+    if judge.reading is Reading.DECISION:
+        yield from _decision_misfits(judge)
     if judge.texts is TextOrder.SWAPPED and judge.order is not OrderPolicy.BOTH:
         yield Misfit("swaps nothing where the judge is asked in one order; declare `order: both`", "texts")
     if judge.show is not None and len(judge.show) != len(set(judge.show)):
         yield Misfit("names a field twice; name it once", "show")
+
+
+def _decision_misfits(judge: ModelJudge) -> Iterator[Misfit]:
+    if judge.endpoint is Endpoint.EMBEDDED:
+        yield Misfit("needs a decision endpoint, which an embedded model does not have", "reading")
+    if judge.reason is not ReasonPlace.NONE:
+        yield Misfit("is not given with a decision; declare `reason: none`", "reason")
+    sent = judge.parameters
+    if (sent.temperature, sent.top_p, sent.seed) != (None, None, None):
+        yield Misfit("are not sent with a decision; declare `parameters: {temperature: null}`", "parameters")
 
 
 def settings(judge: ModelJudge) -> dict[str, Any]:

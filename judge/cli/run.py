@@ -28,6 +28,8 @@ voirdire judge run --judge gpt --set may --criterion resolves_request --max-cost
 
 voirdire judge run --judge gpt --set may --rate 500/min --token-rate 200000/min
 
+voirdire judge run --judge gpt --judge gpt-new --set may
+
 voirdire judge run --judge gpt --set may --emit-batch requests.jsonl
 
 voirdire judge run --judge length --dataset support --rubric refund-policy@1
@@ -39,7 +41,10 @@ interrupted.
 
 def run(
     context: typer.Context,
-    judge: Annotated[str, typer.Option(metavar="NAME", help="A recorded judge, by name or digest.")],
+    judge: Annotated[
+        list[str],
+        typer.Option(metavar="NAME", help="A recorded judge, by name or digest; several are asked in turn."),
+    ],
     dataset: Annotated[str | None, typer.Option(help="Judge all calibration items of a dataset.")] = None,
     set_ref: Annotated[
         str | None, typer.Option("--set", metavar="NAME[@V]", help="Judge the members of a frozen set.")
@@ -106,6 +111,7 @@ def run(
     stops after the calls in flight. Nothing that was answered is asked again.
     """
     from judge.runs.command import Wanted, carry_batch, carry_out, carry_replay
+    from judge.runs.turns_command import carry_in_turn
 
     if (dataset is None) == (set_ref is None):
         raise typer.BadParameter("name the items with either --set NAME or --dataset NAME")
@@ -118,10 +124,10 @@ def run(
     ):
         if amount is not None and not math.isfinite(amount):
             raise typer.BadParameter(f"{option} {amount} is no amount; give dollars, such as 2.50")
-    for option, text in (("--rate", rate), ("--token-rate", token_rate)):
-        _check_rate(option, text)
+    _check_rates({"--rate": rate, "--token-rate": token_rate})
     wanted = Wanted(
-        judge=judge,
+        judge=judge[0],
+        others=tuple(judge[1:]),
         dataset=dataset,
         set_ref=set_ref,
         rubric=rubric,
@@ -136,6 +142,9 @@ def run(
         token_rate=token_rate,
         direct=None if client is Client.AUTO else client is Client.DIRECT,
     )
+    if len(judge) > 1:
+        _check_several(batch=emit_batch or ingest_batch, replay=replay, price=price_input, cost=max_cost)
+        raise typer.Exit(carry_in_turn(context, wanted, dry_run=dry_run, as_json=as_json))
     if sum(each is not None for each in (emit_batch, ingest_batch, replay)) > 1:
         raise typer.BadParameter("give one of --emit-batch, --ingest-batch and --replay")
     if replay is not None:
@@ -146,11 +155,21 @@ def run(
     raise typer.Exit(carry_out(context, wanted, dry_run=dry_run, as_json=as_json))
 
 
-def _check_rate(option: str, text: str | None) -> None:
+def _check_rates(given: dict[str, str | None]) -> None:
     from judge.runs.pacing import parse_rate
     from rubrics.errors import DeclarationError
 
-    try:
-        parse_rate(text or "1/s")
-    except DeclarationError as error:
-        raise typer.BadParameter(f"{option}: {error}") from error
+    for option, text in given.items():
+        try:
+            parse_rate(text or "1/s")
+        except DeclarationError as error:
+            raise typer.BadParameter(f"{option}: {error}") from error
+
+
+def _check_several(*, batch: str | None, replay: str | None, price: float | None, cost: float | None) -> None:
+    """Refuse what is meant for one judge."""
+    options: dict[str, object] = {"--emit-batch and --ingest-batch": batch, "--replay": replay}
+    options |= {"--price-input and --price-output": price, "--max-cost": cost}
+    for option, value in options.items():
+        if value is not None:
+            raise typer.BadParameter(f"{option}: for one judge only; leave it out, or name one --judge")

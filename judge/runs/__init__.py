@@ -24,10 +24,12 @@ from judge.runs.budget import Tariff, dollars
 from judge.runs.conditions import Condition, Control, conditions
 from judge.runs.engine import RunOptions
 from judge.runs.plan import RunPlan, plan_run, recorded_run
-from judge.runs.run import ClientFactory, run_judge, run_judge_async
+from judge.runs.run import Asked, ClientFactory, run_in_turn, run_judge, run_judge_async
 from judge.runs.summary import Progress, RunSummary, StopKind, Stopped
+from judge.runs.turns import in_turn
 
 __all__ = [
+    "Asked",
     "ClientFactory",
     "Condition",
     "Control",
@@ -40,8 +42,10 @@ __all__ = [
     "Tariff",
     "conditions",
     "dollars",
+    "in_turn",
     "plan_run",
     "recorded_run",
+    "run_in_turn",
     "run_judge",
     "run_judge_async",
 ]

@@ -34,6 +34,7 @@ from judge.calls import ModelReply, Prices
 from judge.direct_client import read_completion, speaks, wire_body
 from judge.faults import call_error, fault_of
 from judge.grading import JudgeVerdict, Prepared, conclude, conclude_failed, prepare
+from judge.parsing import Reading
 from judge.question import Question
 from judge.runs.bench import ModelBench
 from judge.runs.budget import Tariff
@@ -289,7 +290,12 @@ def _object(text: str) -> Mapping[str, Any] | None:
 
 def _batched(plan: RunPlan) -> ModelJudge:
     judge = plan.judge
-    if isinstance(judge, ModelJudge) and judge.endpoint is not Endpoint.EMBEDDED and speaks(judge.model):
+    if (
+        isinstance(judge, ModelJudge)
+        and judge.endpoint is not Endpoint.EMBEDDED
+        and judge.reading is not Reading.DECISION
+        and speaks(judge.model)
+    ):
         return judge
     raise DeclarationError(
         f"judge {str(plan.judge.name)!r} is no model that is asked in OpenAI's form; run it without a batch"

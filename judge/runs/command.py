@@ -55,6 +55,8 @@ class Wanted:
     rate: str | None = None
     """Calls that the provider allows, as given: 500/min."""
     token_rate: str | None = None
+    others: tuple[str, ...] = ()
+    """Judges that are asked in turn with the first."""
 
     @property
     def pace(self) -> Pace | None:
@@ -81,6 +83,7 @@ class Wanted:
         """The command line that goes on with the run."""
         named = (
             ("--judge", self.judge),
+            *(("--judge", each) for each in self.others),
             ("--dataset", self.dataset),
             ("--set", self.set_ref),
             ("--rubric", self.rubric),
@@ -113,10 +116,10 @@ def carry_out(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool) -> 
 
             return carry_cascade(store, wanted, dry_run=dry_run, as_json=as_json)
         with store.read() as session:
-            plan = _plan(session, wanted)
+            plan = planned_run(session, wanted)
             tariff, source = tariff_of(plan.judge, wanted.prices)
             expected = estimate(session=session, plan=plan, tariff=tariff, source=source)
-            risky = _risks(session, plan)
+            risky = risks_of(session, plan)
         planned = {**plan_object(plan, expected), "risks": list(risky)}
         if not as_json:
             print_lines(plan_words(plan, expected, on=wanted.on, width=console().width))
@@ -159,7 +162,7 @@ def ask(store: Store, plan: RunPlan, wanted: Wanted, *, done: int, cap_micros: i
         )
 
 
-def _risks(session: Session, plan: RunPlan) -> tuple[str, ...]:
+def risks_of(session: Session, plan: RunPlan) -> tuple[str, ...]:
     """What is risky of asking this judge about these items."""
     from calibration.store.items import Scope
     from judge.population_lint import run_risks
@@ -182,7 +185,7 @@ def carry_batch(context: Any, wanted: Wanted, file: str, *, emit: bool, as_json:
     path = Path(file)
     with opened(context) as store:
         with store.read() as session:
-            plan = _plan(session, wanted)
+            plan = planned_run(session, wanted)
             tariff, _ = tariff_of(plan.judge, wanted.prices)
         if emit:
             written = emit_batch(store, plan, path, tariff=tariff, now=now())
@@ -218,7 +221,7 @@ def carry_replay(context: Any, wanted: Wanted, run: str, *, as_json: bool) -> Ex
 
     with opened(context) as store:
         with store.read() as session:
-            plan = _plan(session, wanted)
+            plan = planned_run(session, wanted)
         found = replay(store, plan, run, now=now())
     if as_json:
         print_json(found.to_json())
@@ -248,7 +251,8 @@ def asked_for(session: Session, wanted: Wanted) -> tuple[str | None, Rubric]:
     return found.digest if found else None, _rubric(session, scope, wanted)
 
 
-def _plan(session: Session, wanted: Wanted) -> RunPlan:
+def planned_run(session: Session, wanted: Wanted) -> RunPlan:
+    """The plan that the command line asks for, of its first judge."""
     judge = recorded_judge(session=session, judge=wanted.judge)
     set_digest, rubric = asked_for(session, wanted)
     return plan_run(

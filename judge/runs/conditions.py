@@ -41,12 +41,19 @@ def conditions(plan: RunPlan) -> tuple[Condition, ...]:
         f"rubric {plan.rubric.ref} {short(plan.rubric.digest)}: {_listed(c.key for c in plan.criteria)}",
         f"{len(plan.item_keys):,} items with their texts, {_asked(plan)}",
         *labels,
+        *_in_turn(plan),
     )
     return (
         *(Condition(Control.FIXED, what) for what in fixed),
         *(Condition(Control.SAMPLED, what) for what in _sampled(plan.judge)),
         *(Condition(Control.UNCONTROLLED, what) for what in _uncontrolled(plan.judge)),
     )
+
+
+def _in_turn(plan: RunPlan) -> Iterator[str]:
+    if plan.in_turn_with:
+        others = _listed(plan.in_turn_with.values())
+        yield f"asked in turn with {others}, item by item: the same moments for all"
 
 
 def _asked(plan: RunPlan) -> str:

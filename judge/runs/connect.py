@@ -13,7 +13,8 @@ from pydantic import SecretStr
 from judge.calls import CostSource, Prices
 from judge.direct_client import connect_direct, speaks
 from judge.local_model import serve
-from judge.model_client import connect, map_prices, missing_key
+from judge.model_client import connect, connect_decisions, map_prices, missing_key
+from judge.parsing import Reading
 from judge.retries import Gate, Turn
 from judge.runs.budget import Tariff
 from judge.runs.run import ClientFactory
@@ -105,8 +106,9 @@ def connected(
             )
         )
         return
+    call = connect_decisions if judge.reading is Reading.DECISION else connect
     yield Connection(
-        lambda: connect(
+        lambda: call(
             rng=Random(),
             api_key=key,
             prices=prices,
@@ -118,6 +120,10 @@ def connected(
 
 def _is_direct(judge: ModelJudge, wanted: bool | None) -> bool:
     """Whether the judge is called without LiteLLM; DeclarationError where that is wanted and cannot be."""
+    if judge.reading is Reading.DECISION and not wanted:
+        return False
+    if judge.reading is Reading.DECISION:
+        raise DeclarationError("a typed decision goes through LiteLLM; leave out --client direct")
     if wanted is None:
         return judge.endpoint is Endpoint.COMPATIBLE and speaks(judge.model)
     if not wanted:

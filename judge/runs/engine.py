@@ -9,12 +9,12 @@ calls than may be in flight have an answer that is not stored, and after a kill 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from calibration.store.calls import tally_calls, tally_verdicts
 from calibration.store.database import Store
@@ -28,6 +28,7 @@ from judge.runs.pacing import Pacer
 from judge.runs.plan import RunPlan, Unit
 from judge.runs.recorder import PATIENCE_S, Recorder, bound_cache, require_space
 from judge.runs.summary import Clocked, Progress, StopKind, Stopped
+from judge.runs.turns import Turn
 from judge.runs.units import CHUNK, all_items, chunks, open_units
 from judge.spec import ModelJudge
 from rubrics.errors import DeclarationError
@@ -76,10 +77,12 @@ class Engine:
         options: RunOptions,
         served_at: str | None = None,
         on_progress: Callable[[Progress], None] | None = None,
+        turn: Turn | None = None,
     ) -> None:
         self._store, self._plan, self._run_key, self._options = store, plan, run_key, options
         self._client, self._served_at = client, served_at
         self._on_progress = on_progress
+        self._turn = turn
         self._room = asyncio.Semaphore(options.concurrency)
         self._slots = asyncio.Semaphore(1)  # until a call came back: a wrong key then fails once, not N times
         self._slots_open = False
@@ -93,6 +96,8 @@ class Engine:
         self.done_before = 0
         self.note = ""
         self.stopped: Stopped | None = None
+        self.on_stop: Callable[[], None] = lambda: None
+        """Called once it makes no further call, before those in flight have landed."""
         self.abandoned = False
 
     async def work(self) -> None:
@@ -126,9 +131,14 @@ class Engine:
 
     def stop(self, kind: StopKind, sentence: str) -> None:
         """Make no further call; those in flight are waited for. The first reason stands."""
-        self.stopped = self.stopped or Stopped(kind, sentence)
-        self._ending.set()
+        if self.stopped is None:
+            self.stopped = Stopped(kind, sentence)
+            self._end()
         self._tell()
+
+    def _end(self) -> None:
+        self._ending.set()
+        self.on_stop()
 
     def abandon(self) -> None:
         """Stop at once: calls in flight are given up, and their intents stay unresolved."""
@@ -159,12 +169,20 @@ class Engine:
 
     async def _feed(self, bench: Bench) -> None:
         """Hand out units until none is left or the run stops."""
+        number = 0
         async with aclosing(self._chunks()) as parts:
             async for part in parts:
-                for unit in part:
+                for place, unit in enumerate(part):
+                    if self._turn is not None and not await self._unless_ending(
+                        self._turn.wait((number, place))
+                    ):
+                        return
                     await self._room.acquire()
                     if self._halted() or not await self._hand_out(unit, bench):
                         return
+                number += 1
+        if self._turn is not None:
+            self._turn.leave()
 
     async def _chunks(self) -> AsyncGenerator[list[Unit | JudgeVerdict]]:
         """The open units; the next chunk is read while this one is handed out."""
@@ -224,17 +242,20 @@ class Engine:
 
     async def _has_turn(self, call: Prepared) -> bool:
         """Wait for the call's turn where the run has a pace; False where the run ends before it comes."""
-        if self._options.pacer is None:
-            return True
-        turn = asyncio.ensure_future(self._options.pacer.turn(call.request))
+        pacer = self._options.pacer
+        return pacer is None or await self._unless_ending(pacer.turn(call.request))
+
+    async def _unless_ending(self, waiting: Coroutine[Any, Any, None]) -> bool:
+        """Wait; False where the run ends before that is over."""
+        wanted = asyncio.ensure_future(waiting)
         ending = asyncio.ensure_future(self._ending.wait())
         try:
-            await asyncio.wait({turn, ending}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({wanted, ending}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            turn.cancel()
+            wanted.cancel()
             ending.cancel()
-        if turn.done():
-            turn.result()  # an error of the limiter is one of the run
+        if wanted.done():
+            wanted.result()  # an error is one of the run
         return not self._halted()
 
     async def _ask(self, unit: Unit, call: Prepared, aside: int | None) -> None:
@@ -247,7 +268,7 @@ class Engine:
                 await self._keep(answer.verdict, unit=unit, call=call, call_key=answer.call_key)
         except Exception as error:  # noqa: BLE001  raised by `work`, once the other calls have landed
             self._crash = self._crash or error
-            self._ending.set()
+            self._end()
         finally:
             self._room.release()
 

@@ -70,6 +70,8 @@ class RunPlan:
     """By criterion the digest of the labels behind `references`."""
     members: Mapping[str, str] = field(default_factory=dict)
     """Of a panel or cascade: by judge the run whose verdicts vote."""
+    in_turn_with: Mapping[str, str] = field(default_factory=dict)
+    """The judges with which this one is asked in turn, item by item: digest and name."""
 
     @property
     def units(self) -> int:
@@ -82,6 +84,8 @@ class RunPlan:
         labels: dict[str, Any] = {"labels": dict(self.labels)} if self.labels else {}
         if self.members:
             labels["members"] = dict(self.members)
+        if self.in_turn_with:
+            labels["in_turn_with"] = sorted(self.in_turn_with)
         return {
             "schema": "run-plan/1",
             "criteria": [criterion.key for criterion in self.criteria],

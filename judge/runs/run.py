@@ -7,8 +7,10 @@ import gc
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
 
 from calibration.store.calls import begin_run
 from calibration.store.database import Store
@@ -18,7 +20,8 @@ from judge.calls import ModelClient
 from judge.runs.engine import Engine, RunOptions
 from judge.runs.plan import RunPlan
 from judge.runs.recorder import bound_cache
-from judge.runs.summary import Progress, RunSummary, StopKind, summarise
+from judge.runs.summary import Progress, RunSummary, StopKind, Stopped, summarise
+from judge.runs.turns import Turns
 from judge.spec import ModelJudge
 from rubrics.errors import DeclarationError, StoreError
 
@@ -73,31 +76,115 @@ async def run_judge_async(
     on_progress: Callable[[Progress], None] | None = None,
 ) -> RunSummary:
     """As run_judge(), for a caller that has an event loop."""
-    chosen = options or RunOptions()
-    _check(plan, client_factory, chosen)
-    key = _record(store, plan, chosen)
-    with working_on(store, key):
-        with store.write() as session:
-            begin_run(session=session, key=key)
-        client = client_factory() if client_factory else None
-        engine = Engine(
-            store, plan, key, client=client, served_at=served_at, options=chosen, on_progress=on_progress
-        )
+    one = Asked(plan, client_factory, served_at, options or RunOptions(), on_progress)
+    return (await _carry_out(store, [one]))[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One judge of those that are asked: its plan, how it is reached and how it is asked."""
+
+    plan: RunPlan
+    client_factory: ClientFactory | None
+    served_at: str | None = None
+    options: RunOptions = field(default_factory=RunOptions)
+    on_progress: Callable[[Progress], None] | None = None
+
+
+def run_in_turn(store: Store, asked: Sequence[Asked]) -> list[RunSummary]:
+    """How the runs stand, their judges asked about the same items in turn; one that stops stops the others.
+
+    Each plan is of turns.in_turn(). Raises what run_judge() does.
+    """
+    return asyncio.run(_carry_out(store, asked))
+
+
+async def _carry_out(store: Store, asked: Sequence[Asked]) -> list[RunSummary]:
+    for each in asked:
+        _check(each.plan, each.client_factory, each.options)
+    keys = [_record(store, each.plan, each.options) for each in asked]
+    with ExitStack() as locks:
+        for key in keys:
+            locks.enter_context(working_on(store, key))
+            with store.write() as session:
+                begin_run(session=session, key=key)
+        clients = [each.client_factory() if each.client_factory else None for each in asked]
+        engines = _engines(store, asked, keys, clients)
         began = time.monotonic()
         try:
-            with _interruptible(engine), _fewer_collections():
-                await engine.work()
+            with _interruptible(engines), _fewer_collections():
+                await _work(engines)
         except BaseException:
-            with suppress(StoreError):  # the first error is the one to tell
-                _leave(store, key, RunState.PAUSED)
+            _pause(store, keys)
             raise
         finally:
-            if client is not None:
-                await client.aclose()
-        if engine.abandoned:
-            _leave(store, key, RunState.PAUSED)
+            for client in clients:
+                if client is not None:
+                    await client.aclose()
+        if any(engine.abandoned for engine in engines):
+            _pause(store, keys)
             raise KeyboardInterrupt
-        return _conclude(store, plan, key, engine, seconds=time.monotonic() - began)
+        seconds = time.monotonic() - began
+        return [
+            _conclude(store, each.plan, key, engine, seconds=seconds)
+            for each, key, engine in zip(asked, keys, engines, strict=True)
+        ]
+
+
+def _engines(
+    store: Store, asked: Sequence[Asked], keys: Sequence[str], clients: Sequence[ModelClient | None]
+) -> list[Engine]:
+    turns = Turns(len(asked)) if len(asked) > 1 else None
+    engines = [
+        Engine(
+            store,
+            each.plan,
+            key,
+            client=client,
+            served_at=each.served_at,
+            options=each.options,
+            on_progress=each.on_progress,
+            turn=turns.of(place) if turns else None,
+        )
+        for place, (each, key, client) in enumerate(zip(asked, keys, clients, strict=True))
+    ]
+    for each, engine in zip(asked, engines, strict=True):
+        engine.on_stop = partial(_stop_others, engines, engine, str(each.plan.judge.name))
+    return engines
+
+
+def _stop_others(engines: Sequence[Engine], stopped: Engine, name: str) -> None:
+    why = stopped.stopped
+    if why is None or why.kind is not StopKind.INTERRUPTED:
+        why = Stopped(StopKind.PARTNER, f"judge {name!r} stopped, and it is asked in turn with this one")
+    for each in engines:
+        if each is not stopped:
+            each.stop(why.kind, why.sentence)
+
+
+async def _work(engines: Sequence[Engine]) -> None:
+    """Let all work; the first error is raised once all have stored what they have."""
+    if len(engines) == 1:
+        await engines[0].work()
+        return
+
+    async def work(engine: Engine) -> None:
+        try:
+            await engine.work()
+        except BaseException:
+            engine.on_stop()
+            raise
+
+    ends = await asyncio.gather(*(work(engine) for engine in engines), return_exceptions=True)
+    for end in ends:
+        if end is not None:
+            raise end
+
+
+def _pause(store: Store, keys: Sequence[str]) -> None:
+    for key in keys:
+        with suppress(StoreError):  # the first error is the one to tell
+            _leave(store, key, RunState.PAUSED)
 
 
 def _check(plan: RunPlan, client_factory: ClientFactory | None, options: RunOptions) -> None:
@@ -169,7 +256,7 @@ def _fewer_collections() -> Iterator[None]:
 
 
 @contextmanager
-def _interruptible(engine: Engine) -> Iterator[None]:
+def _interruptible(engines: Sequence[Engine]) -> Iterator[None]:
     """Let Ctrl-C stop the run in an orderly way, where this is the thread that hears it."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -178,9 +265,11 @@ def _interruptible(engine: Engine) -> Iterator[None]:
     before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
 
     def heard() -> None:
-        if engine.stopped is not None and engine.stopped.kind is StopKind.INTERRUPTED:
-            engine.abandon()
-        engine.stop(StopKind.INTERRUPTED, "interrupted; the calls in flight were finished")
+        again = any(each.stopped and each.stopped.kind is StopKind.INTERRUPTED for each in engines)
+        for engine in engines:
+            if again:
+                engine.abandon()
+            engine.stop(StopKind.INTERRUPTED, "interrupted; the calls in flight were finished")
 
     for each in before:
         loop.add_signal_handler(each, heard)

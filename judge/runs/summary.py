@@ -39,6 +39,8 @@ class StopKind(StrEnum):
     """Every further call would fail in the same way: no key, no such model, no credit."""
     PROVIDER = "provider"
     """Too many calls in a row failed."""
+    PARTNER = "partner"
+    """A judge that is asked in turn with this one stopped."""
     UNANSWERED = "unanswered"
     """Everything was asked and some calls failed."""
 

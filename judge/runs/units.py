@@ -51,7 +51,7 @@ def open_units(
             rubric_digest=plan.rubric.digest,
             item_keys=keys,
         )
-        if isinstance(plan.judge, ModelJudge)
+        if isinstance(plan.judge, ModelJudge) and not plan.in_turn_with  # those ask anew, at one time
         else {}
     )
     asks = tuple(plan.asks())

@@ -79,7 +79,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     ),
     "parameters": PARAMETERS,
     "prompt": prompts(),
-    "reading": st.sampled_from(Reading),
+    "reading": st.sampled_from([Reading.STRUCTURED, Reading.MARKED]),
     "labels": st.sampled_from(Labels),
     "reason": st.sampled_from(ReasonPlace),
     "order": st.sampled_from(OrderPolicy),

@@ -38,7 +38,7 @@ def command(store: Store, *words: str) -> Result:
 def served(provider: Provider, **changes: Any) -> ModelJudge:
     """A judge whose model is at the provider."""
     at = {"endpoint": Endpoint.COMPATIBLE, "api_base": provider.api_base, "order": OrderPolicy.AS_DECLARED}
-    return judge(name="served", model="openai/served-model-1", **(at | changes))
+    return judge(**{"name": "served", "model": "openai/served-model-1", **at, **changes})
 
 
 def passes(delay: float = 0.0) -> Any:
@@ -134,6 +134,8 @@ def test_the_rubric_is_the_one_of_the_labels_or_has_to_be_named(sqlite_store: St
             64,
             "--max-cost inf is no amount",
         ),
+        (("--judge", "a", "--judge", "b", "--dataset", DATASET, "--max-cost", "1"), 64, "for one judge only"),
+        (("--judge", "says-days", "--judge", "says-days", "--dataset", DATASET), 3, "each named once"),
         (("--judge", "says-days", "--dataset", DATASET, "--rate", "fast"), 64, "--rate: 'fast' is no rate"),
         (("--judge", "nobody", "--dataset", DATASET), 3, "no judge 'nobody' is recorded"),
         (("--judge", "says-days", "--dataset", "none"), 3, "dataset 'none' has no calibration item"),
@@ -314,3 +316,40 @@ def test_planning_and_running_load_no_statistics(sqlite_store: Store) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_judges_named_together_are_asked_in_turn(sqlite_store: Store) -> None:
+    """Item by item, each in a run of its own that says with whom; the words lead to the comparison."""
+    with Provider(passes()) as provider:
+        one, two = served(provider), served(provider, name="other", model="openai/other-model-2")
+        lay_down(sqlite_store, numbered(6), one, two)
+        words = ("--judge", "served", "--judge", "other", "--dataset", DATASET, "--criterion", KEY)
+        dry = command(sqlite_store, *words, "--dry-run", "--json")
+        result = command(sqlite_store, *words, "--concurrency", "1")
+        again = json.loads(command(sqlite_store, *words, "--json").stdout)
+    asked = [hit.body["model"] for hit in provider.hits]
+    assert sorted(asked) == sorted(["served-model-1", "other-model-2"] * 6)
+    assert all(
+        abs(asked[:n].count("served-model-1") - asked[:n].count("other-model-2")) <= 2 for n in range(13)
+    )
+    assert "asked in turn with other, item by item" in str(
+        json.loads(dry.stdout)["judges"][0]["plan"]["fixed"]
+    )
+    assert result.exit_code == 0
+    assert result.stdout.count("6 of 6 units have their verdict.") == 2
+    following = f"Next: voirdire judge compare served other --dataset {DATASET} --criterion {KEY}"
+    assert following in " ".join(result.stdout.split())
+    assert [(each["complete"], each["done_before"]) for each in again["judges"]] == [(True, 6), (True, 6)]
+    assert len(again["judges"][0]["plan"]["in_turn_with"]) == 1
+
+
+def test_a_judge_that_cannot_be_asked_stops_the_one_beside_it(sqlite_store: Store) -> None:
+    """A refused key at one: exit 3, the other stops within a unit, and the command to go on names both."""
+    with Provider(passes()) as good, Provider(lambda _: fault(401)) as bad:
+        lay_down(sqlite_store, numbered(20), served(good), served(bad, name="locked"))
+        words = ("--judge", "served", "--judge", "locked", "--dataset", DATASET, "--criterion", KEY)
+        result = command(sqlite_store, *words, "--concurrency", "1")
+    assert result.exit_code == 3
+    assert len(good.hits) <= 4
+    assert "--judge served --judge locked" in result.stderr
+    assert "judge 'locked' stopped, and it is asked in turn with this one" not in result.stderr
