@@ -28,7 +28,7 @@ def guard_items(report: CalibrationReport, policy: AdmissionPolicy) -> list[Poli
         rule = guard_rule(name)
         if rule is None:
             raise ValueError(f"{name!r} is no guard; a policy that is read from a file cannot hold it")
-        asked = _Asked(name, rule[0], guard, report, policy.z, len(policy.probe_guards))
+        asked = _Asked(name, rule[0], guard, report, policy.z, policy.probe_guards)
         item = _probe(asked) if name.startswith(PROBE) else _EVALUATE.get(name, _rate_guard)(asked)
         if item is not None:
             items.append(item)
@@ -46,8 +46,8 @@ class _Asked:
     guard: Guard
     report: CalibrationReport
     z: float
-    probes: int
-    """Probe guards of the policy."""
+    probes: tuple[str, ...]
+    """Kinds of change that the policy has probe guards on."""
 
 
 def _item(asked: _Asked, status: ItemStatus, value: float | None, detail: str = "") -> PolicyItem:
@@ -193,14 +193,15 @@ def _probe(asked: _Asked) -> PolicyItem:
     found = next((figure for figure in asked.report.probes if figure.family == family), None)
     short = ItemStatus.WARNING if guard.effect == "warn" else ItemStatus.INSUFFICIENT
     if found is None:
-        return _item(asked, short, None, f"not probed: run `voirdire probe --family {family}` for this judge")
+        families = " ".join(f"--family {each}" for each in asked.probes)
+        return _item(asked, short, None, f"not probed: run `voirdire probe {families}` for this judge")
     flips = f"{found.flipped} of {found.n} failures accepted only with the change, {found.back} only without"
     if found.flipped_at_most > found.flipped:
         flips += f"; up to {found.flipped_at_most} once every verdict is there"
     if found.word == BIASED:
         return _item(asked, _effect(guard, ItemStatus.FAIL), found.rise_lower, f"biased: {flips}")
-    if found.shared < asked.probes:
-        kinds = f"its levels are shared among {found.shared}, the policy asks about {asked.probes}"
+    if found.shared < len(asked.probes):
+        kinds = f"its levels are shared among {found.shared}, the policy asks about {len(asked.probes)}"
         return _item(asked, short, found.rise_upper, f"probe all kinds of change in one probe: {kinds}")
     if found.n < guard.min_n:
         return _item(asked, short, found.rise_upper, f"underpowered: asked for {guard.min_n} items; {flips}")

@@ -24,7 +24,10 @@ from calibration.rendering.numbers import (
     whole,
 )
 from calibration.rendering.text import visible
-from calibration.rendering.vocabulary import BLIND_WORDS, GRADE_WORDS
+from calibration.rendering.vocabulary import BLIND_WORDS, GRADE_WORDS, PROBE
+
+BIASED = "biased"
+"""How the detail of a probe that found a rise begins."""
 
 _ASKED = {
     "upper_at_most": "upper end ≤ {}",
@@ -47,6 +50,8 @@ def limit_words(item: PolicyItem) -> str:
         return "stated"
     if item.name == "blind":
         return "every label blind"
+    if item.name.startswith(PROBE):
+        return f"rise ≤ {plain(round(100 * float(item.limit), 1))} points"
     asked = _ASKED.get(item.comparison, f"{visible(item.comparison).replace('_', ' ')} {{}}")
     return asked.replace("{}", _number(item, item.limit))
 
@@ -71,6 +76,10 @@ def found_text(item: PolicyItem, report: CalibrationReport) -> str:
         return _open_found(item, report) or _rate_found(item)
     if item.value is None:
         return ""
+    if item.name.startswith(PROBE):
+        least = item.status is ItemStatus.FAIL or item.detail.startswith(BIASED)
+        end = plain(round(100 * float(item.value), 1))
+        return f"accepts {'at least' if least else 'up to'} {end} points more"
     if item.name == "blind":
         return f"{whole(int(item.value))} not known to be blind"
     if isinstance(item.value, str) or item.comparison.startswith("count_"):

@@ -18,7 +18,7 @@ from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.sentences import more_failures
 from calibration.rendering.text import counted, number_word
 from calibration.rendering.unmeasured import unmeasured_step
-from calibration.rendering.vocabulary import name_words
+from calibration.rendering.vocabulary import PROBE, name_words
 
 
 def next_step(shown: Examination | Comparison) -> str:
@@ -39,6 +39,8 @@ def _further_look(reading: Reading, step: str) -> str:
     if decision is None or reading.outcome is not AdmissionOutcome.INSUFFICIENT or reading.report.constructed:
         return ""
     if decision.looks.used < decision.looks.allowed or decision.binding in {"looks", "exploratory"}:
+        return ""
+    if decision.binding.startswith(PROBE):  # a probe says nothing of FAR: examining after it is no look
         return ""
     allowed = number_word(decision.looks.allowed)
     if step.startswith("collect"):
@@ -117,11 +119,22 @@ def _to_collect(reading: Reading, item: PolicyItem) -> str:
         return _to_be_informative(reading)
     if item.name == "rater_kappa" and item.value is None:
         return _TWO_RATERS
+    if item.name.startswith(PROBE):
+        return _to_probe(item)
     if item.name in _COUNTED and isinstance(item.limit, int | float) and isinstance(item.value, int | float):
         more = counted(int(item.limit - item.value), f"more {_COUNTED[item.name]}", _plural(item.name))
         return f"collect {more}; the policy asks for {whole(int(item.limit))}"
     why = detail_words(item) or "the policy asks for more"
     return _FIXED.get(item.name, f"look into {name_words(item.name)}: {why}")
+
+
+def _to_probe(item: PolicyItem) -> str:
+    """A probe, all kinds of change in one; examining after it is no further look."""
+    if item.value is None:
+        return (
+            f"{detail_words(item).removeprefix('not probed: ')}, then examine again, which is no further look"
+        )
+    return "probe more failing answers (--items), all kinds of change in one probe, then examine again"
 
 
 def _plural(name: str) -> str:
@@ -164,6 +177,8 @@ def _to_read(reading: Reading, item: PolicyItem) -> str:
         return f"read the {counted(table.fail.accepted, 'failing answer')} it accepted{where}"
     if item.name == "slice_far" and item.x is not None:
         return f"read the {counted(item.x, 'failing answer')} it accepted in {detail_words(item)}"
+    if item.name.startswith(PROBE):
+        return "read the changed copies that it accepted"
     if item.name == "non_acceptance_among_pass":
         turned_away = table.passing.total - table.passing.accepted
         return f"read the {counted(turned_away, 'good answer')} it did not accept"

@@ -69,9 +69,13 @@ NAMES = {
 }
 
 
+PROBE = "probe_"
+"""How the policy item of a probe begins; the kind of change follows."""
+
+
 def name_words(name: str) -> str:
     """The words for a policy item or figure; its own name with spaces where none are kept here."""
-    family = visible(name.removeprefix("probe_"))
+    family = visible(name.removeprefix(PROBE))
     if family.startswith("inject_"):
         return f"unmoved by an instruction in {family.removeprefix('inject_')}"
     if family != visible(name):

@@ -8,9 +8,11 @@ import pytest
 
 from calibration.admission import decide
 from calibration.calibrate.probed import counting
-from calibration.evidence import CalibrationReport, ItemKind, ItemStatus, PolicyItem, ProbeFigure
+from calibration.evidence import CalibrationReport, Examination, ItemKind, ItemStatus, PolicyItem, ProbeFigure
 from calibration.policy import AdmissionPolicy, Guard, far_only, parse_policy
 from calibration.policy_lint import lint_policy
+from calibration.rendering.items import found_text, limit_words
+from calibration.rendering.next_step import next_step
 from calibration.rendering.vocabulary import name_words
 from calibration.report import build_report
 from calibration.report.supplement import Supplement
@@ -145,3 +147,29 @@ def test_probe_guards_in_words() -> None:
     assert name_words("probe_padding") == "unmoved by padding"
     assert name_words("probe_other_thing") == "unmoved by other thing"
     assert name_words("looks") == "looks at this evidence"
+
+
+@pytest.mark.parametrize(
+    ("probe", "said", "step"),
+    [
+        (probed("withheld"), "", "run `voirdire probe --family padding --family invisible` for this judge"),
+        (probed(rise_upper=0.08), "accepts up to 8 points more", "probe more failing answers (--items)"),
+        (
+            probed(word="biased", rise_lower=0.031),
+            "accepts at least 3.1 points more",
+            "read the changed copies that it accepted",
+        ),
+    ],
+    ids=["unprobed", "underpowered", "biased"],
+)
+def test_what_to_do_about_a_probe(probe: ProbeFigure, said: str, step: str) -> None:
+    """The whole command for all kinds at once, no look for it, and the rise in points."""
+    two = policy(padding=FIVE, invisible=FIVE)
+    supplement = Supplement(probes=(probe, probed("invisible")))
+    report = build_report(CASES, scope=SCOPE, policy=two, supplement=supplement)
+    decision = decide(report, two)
+    first = decision.items[1]
+    assert (found_text(first, report), limit_words(first)) == (said, "rise ≤ 5 points")
+    line = next_step(Examination(report=report, decision=decision))
+    assert step in line
+    assert "and this policy allows" not in line
