@@ -154,14 +154,20 @@ def sessions_of(*, store: Store, rater: str, now: datetime) -> tuple[SessionInfo
         return tuple(found)
 
 
-def newer_rubric(*, store: Store, session: str) -> Rubric | None:
+def newer_rubric(*, store: Store, session: str, own: Rubric | None = None) -> Rubric | None:
     """A version of the session's rubric that was published after its own; None where there is none.
 
     The session goes on under its own version, and its labels stay there; the page says so once and shows
     the difference.
+
+    Args:
+        store: the store.
+        session: name of the session.
+        own: its rubric, where it is at hand: it is not read again then.
     """
     with store.read() as reading:
-        labeling = get_session(session=reading, session_name=session)
-        own = get_rubric_by_digest(session=reading, digest=labeling.rubric_digest)
+        if own is None:
+            labeling = get_session(session=reading, session_name=session)
+            own = get_rubric_by_digest(session=reading, digest=labeling.rubric_digest)
         newest = get_rubric(session=reading, name=own.name)
         return newest if newest.version > own.version else None

@@ -157,18 +157,13 @@ def assignments_of(
 
 def counts_of(*, session: Session, seat: Seat) -> dict[str, int]:
     """How many of the person's assignments are in which state."""
-    query = (
-        sa.select(_ASSIGNMENT.c.state, sa.func.count()).where(*_in_seat(seat)).group_by(_ASSIGNMENT.c.state)
-    )
-    return {str(row[0]): int(row[1]) for row in session.connection().execute(query)}
+    place = {"key": seat.session_key, "rater": seat.rater, "kind": seat.kind}
+    return {str(row[0]): int(row[1]) for row in session.connection().execute(_COUNTS, place)}
 
 
 def done_ever(*, session: Session, rater: str) -> int:
     """How many items the person has finished rating in all sessions."""
-    query = sa.select(sa.func.count()).where(
-        _ASSIGNMENT.c.rater == rater, _ASSIGNMENT.c.kind == "rate", _ASSIGNMENT.c.state == "done"
-    )
-    return int(session.connection().execute(query).scalar_one())
+    return int(session.connection().execute(_DONE_EVER, {"rater": rater}).scalar_one())
 
 
 def count_awaiting(*, session: Session, seat: Seat) -> int:
@@ -248,16 +243,21 @@ _HELD = _ASSIGNMENT.update().where(
 )
 _HAND_OUT = _HELD.values(lease_no=sa.bindparam("new"), lease_until=sa.bindparam("until"))
 _MOVE = _HELD.values(state=sa.bindparam("to"))
-_LAST = sa.select(sa.func.max(_ASSIGNMENT.c.position)).where(
+_AT_PLACE = (
     _ASSIGNMENT.c.session_key == sa.bindparam("key"),
     _ASSIGNMENT.c.rater == sa.bindparam("rater"),
     _ASSIGNMENT.c.kind == sa.bindparam("kind"),
 )
+_LAST = sa.select(sa.func.max(_ASSIGNMENT.c.position)).where(*_AT_PLACE)
+_COUNTS = sa.select(_ASSIGNMENT.c.state, sa.func.count()).where(*_AT_PLACE).group_by(_ASSIGNMENT.c.state)
+_DONE_EVER = sa.select(sa.func.count()).where(
+    _ASSIGNMENT.c.rater == sa.bindparam("rater"),
+    _ASSIGNMENT.c.kind == "rate",
+    _ASSIGNMENT.c.state == "done",
+)
 _NEXT_OPEN = (
     _ASSIGNMENTS.where(
-        _ASSIGNMENT.c.session_key == sa.bindparam("key"),
-        _ASSIGNMENT.c.rater == sa.bindparam("rater"),
-        _ASSIGNMENT.c.kind == sa.bindparam("kind"),
+        *_AT_PLACE,
         _ASSIGNMENT.c.position >= sa.bindparam("cursor"),
         _ASSIGNMENT.c.state == "open",
     )

@@ -159,7 +159,7 @@ def add_session(*, session: Session, entry: SessionEntry, at: datetime) -> Store
 
 def get_session(*, session: Session, session_name: str) -> StoredSession:
     """The session of the name; raises RecordError where there is none."""
-    row = session.connection().execute(_SESSIONS.where(_SESSION.c.name == session_name)).mappings().first()
+    row = session.connection().execute(_BY_NAME, {"name": session_name}).mappings().first()
     if row is None:
         raise RecordError(f"no session {session_name!r} is recorded; `voirdire session list` shows which are")
     return _session(row)
@@ -256,6 +256,7 @@ def closures_in(*, session: Session, scope: Scope, rubric_digest: str, criterion
 
 _SESSION = table_of(LabelingSessionRow)
 _SESSIONS = sa.select(*(_SESSION.c[each] for each in StoredSession.__dataclass_fields__))
+_BY_NAME = _SESSIONS.where(_SESSION.c.name == sa.bindparam("name"))
 _BY_KEY = _SESSIONS.where(_SESSION.c.key == sa.bindparam("key"))
 _SEAT = table_of(SessionRaterRow)
 

@@ -91,7 +91,9 @@ def no_case(me: Person, found: Nothing) -> None:
 def comes_first(me: Person, task: Task, made: Progress, *, new_item: bool) -> bool:
     """True where something was shown instead of the task: a newer rubric, or a break."""
     if new_item:
-        newer = memory.unread_rubric(store=here.store(), rater=me.handle, session=task.session)
+        newer = memory.unread_rubric(
+            store=here.store(), rater=me.handle, session=task.session, own=task.rubric
+        )
         if newer is not None:
             _rubric_notice(me, task, newer)
             return True

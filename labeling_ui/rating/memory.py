@@ -31,9 +31,9 @@ def last_shown(*, store: Store, rater: str, session: str, task: TaskKey, now: da
     return max((*(event.at for event in shown), *answered), default=None)
 
 
-def unread_rubric(*, store: Store, rater: str, session: str) -> Rubric | None:
-    """A newer version of the session's rubric of which the rater was not told yet, or None."""
-    newest = newer_rubric(store=store, session=session)
+def unread_rubric(*, store: Store, rater: str, session: str, own: Rubric) -> Rubric | None:
+    """A newer version of the session's own rubric of which the rater was not told yet, or None."""
+    newest = newer_rubric(store=store, session=session, own=own)
     if newest is None:
         return None
     with store.read() as reading:
