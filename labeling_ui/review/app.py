@@ -6,7 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from labeling_ui.components import page_style
+from calibration.labeling.records import Person
+from labeling_ui.components import Markup, page_style, show, untrusted
 from labeling_ui.review import here
 from labeling_ui.review.pages import plain_page
 from rubrics.errors import JudgeCalibrationError, RaterRefused
@@ -20,7 +21,7 @@ def main() -> None:
     st.set_page_config(page_title="voirdire: review", layout="wide")
     page_style(_FOLDER / "style.css", _FOLDER / "judges.css")
     try:
-        known = here.person() is not None
+        who = here.person()
         pages = (
             [
                 st.Page(_VIEWS / "raters.py", title="Raters", default=True),
@@ -30,14 +31,24 @@ def main() -> None:
                 st.Page(_VIEWS / "decisions.py", title="Decisions"),
                 st.Page(_VIEWS / "audit.py", title="Audit trail"),
             ]
-            if known
+            if who is not None
             else [st.Page(_VIEWS / "sign_in.py", title="Sign in", default=True)]
         )
-        st.navigation(pages, position="top").run()
+        chosen = st.navigation(pages, position="top")
+        if who is not None:
+            show(signed_in(who))
+        chosen.run()
     except RaterRefused as error:
         plain_page("Closed to you for now.", sentence(error))
     except JudgeCalibrationError as error:
         plain_page("That did not work.", sentence(error))
+
+
+def signed_in(who: Person) -> Markup:
+    """Who reads and signs here, and who vouches for the name."""
+    vouched = f"verified by {who.auth}" if who.verified else "local, unverified"
+    said = Markup('<p class="vd-who">Signed in as <b dir="auto">{}</b>, {}</p>')
+    return said.format(untrusted(who.handle), vouched)
 
 
 def sentence(error: JudgeCalibrationError) -> str:

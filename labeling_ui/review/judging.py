@@ -134,8 +134,11 @@ def _numbers(reading: Reading) -> Markup:
         return Markup("")
     needed = decision.more_failures_needed
     rows = [("Looks used", f"{decision.looks.used} of {decision.looks.allowed}")]
-    rows.append(("More failures needed, none of them accepted", _count(needed.clean)))
-    rows.append(("More failures needed at the rate seen", _count(needed.at_observed_rate)))
+    things, none = (
+        ("pairs", "none on the wrong side") if reading.pairs else ("failures", "none of them accepted")
+    )
+    rows.append((f"More {things} needed, {none}", _count(needed.clean)))
+    rows.append((f"More {things} needed at the rate seen", _count(needed.at_observed_rate)))
     facts = Markup("").join(
         Markup("<dt>{}</dt><dd>{}</dd>").format(term, untrusted(value)) for term, value in rows
     )

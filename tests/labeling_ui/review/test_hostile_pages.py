@@ -138,7 +138,11 @@ def test_every_page_about_judges_shows_words_only(world: HostileWorld) -> None:
             for kind in ("Abstentions", "Flips", "False rejects"):
                 group = page.app.get("button_group")[0]
                 group.set_value(kind)  # type: ignore[union-attr]
-                assert f"{kind}: " in check(page.run())
+                said = check(page.run())
+                assert f"{kind}: " in said
+                reasons = said.split("asked once")[1]  # what the judge gave as its reason: many texts, joined
+                assert "127.0.0.1:9/" in reasons
+                assert " | " in reasons
         if view == "decisions":
             assert JUDGE in said
             assert "127.0.0.1:9/md-image" in said

@@ -129,6 +129,9 @@ def test_unknowns_margins_and_what_is_needed_stand_there(db: Path, store: Store)
     assert "More failures needed, none of them accepted19" in said
     assert "More failures needed at the rate seen59" in said
     assert "What more labels would buy" in said
+    assert "Signed in as R. Ito, local, unverified" in said
+    # of judges at 5 % as seen 80 failures admit 23.1 %, exact
+    assert 'aria-label="true rate 5 %, as seen: 23 % with 80 failures' in page.html.replace("\u202f", " ")
     with store.read() as session:
         assert len(list_looks(session=session)) == 3
 
