@@ -89,6 +89,14 @@ def failures(
 
     if prevalence == 0:
         raise typer.BadParameter("0 of answers fail: no draw holds a failure", param_hint="--prevalence")
+    unused = (
+        "--prevalence" if prevalence is not None else "--cost-per-label" if cost_per_label is not None else ""
+    )
+    if have is not None and unused:
+        raise typer.BadParameter(
+            "it plans what is yet to be labelled, and --have says what is at hand: leave one of them out",
+            param_hint=unused,
+        )
     if have is not None and have % per_cluster:
         raise typer.BadParameter(f"{have} is no multiple of --per-cluster {per_cluster}", param_hint="--have")
     with usage():

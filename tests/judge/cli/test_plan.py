@@ -251,6 +251,8 @@ TASKS = ("repeats", "--mean", "0.5")
         (("failures", "--power", "1"), "1 does not lie strictly"),
         (("failures", "--prevalence", "0"), "no draw holds a failure"),
         (("failures", "--have", "61", "--per-cluster", "5"), "61 is no multiple of --per-cluster 5"),
+        (("failures", "--have", "60", "--prevalence", "0.2"), "--have says what is at hand"),
+        (("failures", "--have", "60", "--cost-per-label", "2"), "leave one of them out"),
         (("failures", "--cost-per-label", "-1"), "-1 is not an amount of money"),
         (("failures", "--looks", "0"), "--looks"),
         (("looks", "--looks", "3", "--failures", "2"), "looks is 3, more than there are failures"),
