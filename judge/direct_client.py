@@ -104,6 +104,7 @@ class DirectTransport:
         self._now = now
         self._session: aiohttp.ClientSession | None = None
         self._targets: dict[str | None, tuple[Any, dict[str, str]]] = {}
+        self._usual: dict[str, str] = {}
         self._envelopes = Envelopes()
 
     async def send(self, request: ModelRequest) -> ModelReply:
@@ -137,8 +138,10 @@ class DirectTransport:
     ) -> tuple[int, str | None, bytes] | None:
         """Status, Retry-After and body of the answer; None where the body is longer than any completion."""
         if self._session is None:
-            self._session = self._opened()
-        async with self._session.post(url, data=body, headers=headers, allow_redirects=False) as answer:
+            self._session, self._usual = self._opened(headers), headers
+        # an address other than the first has its own key in place of the usual one
+        other = None if headers is self._usual else headers
+        async with self._session.post(url, data=body, headers=other, allow_redirects=False) as answer:
             if answer.content_length is not None:
                 if answer.content_length > MAX_BODY:
                     return None
@@ -151,14 +154,15 @@ class DirectTransport:
                         return None
             return answer.status, answer.headers.get("retry-after"), content
 
-    def _opened(self) -> aiohttp.ClientSession:
+    def _opened(self, headers: dict[str, str]) -> aiohttp.ClientSession:
+        """A session whose requests carry the headers: put together once, not for each."""
         import aiohttp
 
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0),  # how many calls are in flight is the run's business
             timeout=aiohttp.ClientTimeout(total=self._deadline_s, sock_connect=CONNECT_S, ceil_threshold=1e9),
             cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"content-type": "application/json", "accept": "application/json"},
+            headers={"content-type": "application/json", "accept": "application/json", **headers},
         )
 
     def _target(self, request: ModelRequest) -> tuple[Any, dict[str, str]]:

@@ -25,8 +25,9 @@ from rubrics.digest import canonical_json
 from rubrics.errors import DeclarationError, RecordError
 from rubrics.record import normalise_text, raw_bytes
 
-_UNSTORABLE = re.compile("\\\\u0000|[\ud800-\udfff]")
-"""What JSON makes of a NUL, and half a character; a text that only spells the first is looked at twice."""
+_NUL = "\\u0000"
+"""What JSON makes of one; a text that only spells it is looked at twice."""
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class ItemPayloadRow(Row, table=True):
@@ -91,7 +92,8 @@ def payload(content: Any, *, raw: bytes | None = None) -> Payload:
         raw: raw_of(the original) where the content was normalised before it came here.
     """
     text = canonical_json(content)
-    if raw is None and not _UNSTORABLE.search(text):  # nearly always: nothing to change, so nothing to walk
+    whole = _NUL not in text and (text.isascii() or not _HALF.search(text))
+    if raw is None and whole:  # nearly always: nothing to change, so nothing to walk
         return Payload(content_digest(text), text, None)
     clean = normalised(content)
     text = canonical_json(clean)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+from dataclasses import replace
 from itertools import product
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judge import direct_client
 from judge.calls import Message, ModelRequest
-from judge.direct_client import MAX_ENVELOPES, Envelopes, encoded
+from judge.direct_client import MAX_ENVELOPES, DirectTransport, Envelopes, encoded
+from tests.judge.calling import KEY
+from tests.judge.provider import Provider, completion
 
 SCHEMAS = (None, {"type": "object"}, {"type": "string", "enum": ["pass", "\0the last text\0"]})
 TEXT = st.text(st.characters() | st.sampled_from('"\\\0\ud800{}'))
@@ -49,3 +56,24 @@ def test_a_request_without_messages_is_written_as_it_is() -> None:
     """Nothing is there to be put between beginning and end."""
     bare = ModelRequest(model="openai/any", messages=(), max_output_tokens=1)
     assert Envelopes().encoded(bare) == encoded(bare)
+
+
+def test_each_address_gets_its_own_key_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A declared address never sees the key of OpenAI's own, whichever is asked first."""
+    reply = json.dumps({"reason": "", "verdict": "pass"})
+    with Provider(lambda _: completion(reply)) as own, Provider(lambda _: completion(reply)) as declared:
+        monkeypatch.setenv(direct_client.OPENAI_KEY, KEY)
+        monkeypatch.setattr(direct_client, "OPENAI", own.api_base)
+
+        async def ask() -> None:
+            transport = DirectTransport()
+            for base in (None, declared.api_base, None, declared.api_base):
+                await transport.send(replace(request("?"), api_base=base))
+            await transport.aclose()
+            await transport.send(replace(request("?"), api_base=declared.api_base))
+            await transport.aclose()
+
+        asyncio.run(ask())
+    assert [hit.headers["authorization"] for hit in own.hits] == [f"Bearer {KEY}"] * 2
+    assert [hit.headers["authorization"] for hit in declared.hits] == [f"Bearer {direct_client.NO_KEY}"] * 3
+    assert {hit.headers["content-type"] for hit in (*own.hits, *declared.hits)} == {"application/json"}
