@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.benchmarks.labeling import keys
 from tests.browser.rating import RaterTab, answers_of, rows, session_for
 from tests.browser.serving import Served, serving
 from tests.chromium import chromium
@@ -75,16 +74,6 @@ def test_one_key_is_one_answer(tab: RaterTab, db: Path) -> None:
     tab.press("ArrowRight")
     assert tab.question() == seen[2]
     assert len(tab.waits()) >= 7  # browser list 1: each press was clocked until the next screen was painted
-
-
-@pytest.mark.slow
-def test_every_key_is_clocked_to_the_next_item(tmp_path: Path, record_property: Callable[..., None]) -> None:
-    """Browser list 1: a hundred presses, none lost; how long they took stands in the report of the tests."""
-    found = keys(tmp_path, 100)
-    for name in ("key_p50_ms", "key_p95_ms"):
-        record_property(name, found[name])
-    assert (found["presses"], found["lost"]) == (100, 0)
-    assert 0 < found["key_min_ms"] <= found["key_p50_ms"] <= found["key_p95_ms"] <= found["key_max_ms"]
 
 
 @pytest.mark.parametrize(("times", "apart"), [(2, 0), (10, 40)], ids=["double", "burst"])

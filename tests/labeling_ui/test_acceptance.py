@@ -74,7 +74,7 @@ WITHOUT_A_BROWSER = {
 IN_A_BROWSER = {
     "1 from key to next item": [
         "test_rating_keys.py::test_one_key_is_one_answer",
-        "test_rating_keys.py::test_every_key_is_clocked_to_the_next_item",
+        "test_rating_latency.py::test_every_key_is_clocked_to_the_next_item",
     ],
     "2 double press, burst, held key": [
         "test_rating_keys.py::test_hurried_presses_are_one_answer",
