@@ -111,13 +111,15 @@ def stands(store: Store, address: str) -> RunSummary:
         return summarise(session=session, plan=plan, run_key=key, stopped=None)
 
 
-def killed(store: Store, forked: Worker, kills: int, *, seed: int) -> None:
+def killed(
+    store: Store, forked: Worker, kills: int, *, seed: int, items: int = ITEMS, at_once: int = CONCURRENCY
+) -> None:
     """Kill a run so often at random moments, finish it, and account for every call and verdict."""
     chance = random.Random(seed)
     with Provider(by_number) as provider:
         spec = spec_at(provider.api_base)
-        lay_down(store, numbered(ITEMS), spec)
-        line = f"{address_of(store)} {provider.api_base} {CONCURRENCY}"
+        lay_down(store, numbered(items), spec)
+        line = f"{address_of(store)} {provider.api_base} {at_once}"
         in_flight = struck = 0
         kept: set[str] = set()
         for _ in range(kills):
@@ -128,11 +130,11 @@ def killed(store: Store, forked: Worker, kills: int, *, seed: int) -> None:
                 if any(said.startswith("dead") for said in forked.lines[at:]):
                     break
                 time.sleep(0.001)
-            time.sleep(chance.uniform(0, UNITS * DELAY / CONCURRENCY / kills * 1.5))
+            time.sleep(chance.uniform(0, 2 * items * DELAY / at_once / kills * 1.5))
             if not any(said.startswith("dead") for said in forked.lines[at:]):
                 os.kill(child, signal.SIGKILL)
             if forked.wait("dead", at) == f"dead -{int(signal.SIGKILL)}":
-                struck, in_flight = struck + 1, in_flight + CONCURRENCY
+                struck, in_flight = struck + 1, in_flight + at_once
             there = {row["digest"] for row in verdicts(store)}
             assert kept <= there, "an answer that was stored is gone"
             kept = there
@@ -144,19 +146,22 @@ def killed(store: Store, forked: Worker, kills: int, *, seed: int) -> None:
         summary = stands(store, provider.api_base)
         hits = Counter(map(asked_in, provider.hits))
     assert struck >= kills / 2, "most kills must strike while the run works"
-    account(store, summary, hits, in_flight)
+    account(store, summary, hits, in_flight, items=items)
 
 
-def account(store: Store, summary: RunSummary, hits: Counter[Asked], in_flight: int) -> None:
+def account(
+    store: Store, summary: RunSummary, hits: Counter[Asked], in_flight: int, *, items: int = ITEMS
+) -> None:
     """Every unit has the provider's answer; calls made twice are few, and unresolved intents cover them."""
-    assert (summary.complete, summary.verdicts) == (True, {"fail": UNITS // 2, "pass": UNITS // 2})
+    units = 2 * items
+    assert (summary.complete, summary.verdicts) == (True, {"fail": items, "pass": items})
     numbers = {key: int(item_id[2:]) for key, item_id in rows(store, "SELECT key, item_id FROM item")}
     assert all((row["value"] == "fail") == numbers[row["item_key"]] % 2 for row in verdicts(store))
-    assert len(hits) == UNITS
-    paid_twice = sum(hits.values()) - UNITS
+    assert len(hits) == units
+    paid_twice = sum(hits.values()) - units
     assert paid_twice <= in_flight
     assert paid_twice <= summary.calls.unresolved
-    assert summary.calls.made - summary.calls.unresolved == UNITS
+    assert summary.calls.made - summary.calls.unresolved == units
     assert sum(hits.values()) <= summary.calls.intended
     with store.read() as session:
         assert tally_calls(session=session, run_key=summary.run) == summary.calls
@@ -176,8 +181,8 @@ def test_killed_over_a_postgresql_store_nothing_is_lost(postgres_store: Store, f
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_killed_at_twenty_random_moments_nothing_is_lost(store: Store, forked: Worker) -> None:
-    """Kill -9 at 20 random moments, on both databases."""
-    killed(store, forked, 20, seed=1)
+    """Kill -9 at 20 random moments of 1,000 units, 16 in flight, on both databases."""
+    killed(store, forked, 20, seed=1, items=500, at_once=16)
 
 
 def interrupted(store: Store, forked: Worker, presses: int) -> tuple[str, list[Asked], Store]:
