@@ -197,8 +197,7 @@ class SystemAudit:
 
 def system_audits(*, session: Session, decision: StoredDecision) -> tuple[SystemAudit, ...]:
     """Every system of which an audit was asked for or drawn under the decision, by name."""
-    stored = get_policy(session=session, policy=decision.policy_digest)
-    policy = AdmissionPolicy.model_validate(stored.content)
+    policy = _policy_of(session, decision)
     draws = {each.system: each for each in audit_draws(session=session, decision=decision.hash)}
     asked = {system for about, system in open_audits(session=session) if about == decision.hash}
     if not (names := asked | set(draws)):
@@ -206,23 +205,26 @@ def system_audits(*, session: Session, decision: StoredDecision) -> tuple[System
     counts: dict[str, int] = {}
     for grade, _ in _graded(session, decision):
         counts[grade.system or ""] = counts.get(grade.system or "", 0) + 1
-    found = []
-    for name in sorted(names):
-        bare = SystemAudit(
-            name,
-            counts.get(name, 0),
-            draws.get(name),
-            needed=policy.minimum.fail,
-            limit=policy.primary.upper_at_most,
-        )
-        found.append(_read(session, decision, policy, bare) if bare.draw else bare)
-    return tuple(found)
+    return tuple(
+        _read(session, decision, policy, _bare(name, counts.get(name, 0), draws.get(name), policy))
+        for name in sorted(names)
+    )
+
+
+def _policy_of(session: Session, decision: StoredDecision) -> AdmissionPolicy:
+    stored = get_policy(session=session, policy=decision.policy_digest)
+    return AdmissionPolicy.model_validate(stored.content)
+
+
+def _bare(name: str, graded: int, draw: AuditDraw | None, policy: AdmissionPolicy) -> SystemAudit:
+    limit = policy.primary.upper_at_most
+    return SystemAudit(name, graded, draw, needed=policy.minimum.fail, limit=limit)
 
 
 def _read(
     session: Session, decision: StoredDecision, policy: AdmissionPolicy, audit: SystemAudit
 ) -> SystemAudit:
-    """The audit with what its labels show."""
+    """The audit with what its labels show; as it is where nothing was drawn."""
     draw = audit.draw
     if draw is None:
         return audit
@@ -267,4 +269,11 @@ def _cell(
 
 def audited_systems(*, session: Session, decision: StoredDecision) -> tuple[str, ...]:
     """The systems whose own audit shows, on enough failures, that the judge keeps its limit on them."""
-    return tuple(each.system for each in system_audits(session=session, decision=decision) if each.holds)
+    draws = {each.system: each for each in audit_draws(session=session, decision=decision.hash)}
+    if not draws:
+        return ()
+    policy = _policy_of(session, decision)
+    found = (
+        _read(session, decision, policy, _bare(name, 0, draw, policy)) for name, draw in sorted(draws.items())
+    )
+    return tuple(each.system for each in found if each.holds)

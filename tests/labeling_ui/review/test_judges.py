@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1.element_tree import Button  # noqa: TID251
 
 from calibration.evidence import AdmissionOutcome
-from calibration.policy import shipped_policy
+from calibration.policy import far_only, shipped_policy
 from calibration.registry.verifying import Recomputed, verify
 from calibration.store.assessments import LabelEntry, add_labels
 from calibration.store.chain import events
@@ -245,6 +245,22 @@ def test_expired_and_soon(db: Path, store: Store, monkeypatch: pytest.MonkeyPatc
     assert "0 admit, 1 lapsed" in page.run().words
     assert stored.hash in page.words
     assert json.dumps(stored.content["reason"]).strip('"') in page.words
+
+
+def test_judges_that_share_the_error_are_signed_among_all(sqlite_store: Store, tmp_path: Path) -> None:
+    """Under Holm the page signs what the policy says among the three, and the record verifies so."""
+    shared = far_only(0.10).model_copy(update={"name": "shared", "judges_compared": "holm"})
+    with sqlite_store.write() as session:
+        judged(session, shared)
+    page = decide_on(judges(tmp_path / "voirdire.db"), "judge-a")
+    press(fill(page, "Admit", REASON), "Sign")
+    (stored,) = decisions(sqlite_store)
+    assert stored.outcome == "admit"
+    assert len(stored.content["decision"]["rivals"]) == 2
+    with sqlite_store.read() as session:
+        found = verify(session=session, checkpoints={})
+    assert (found.findings, found.count(Recomputed.SAME)) == ((), 1)
+    here._store.clear()
 
 
 def test_a_policy_without_a_gate_promises_nothing(sqlite_store: Store, tmp_path: Path) -> None:
