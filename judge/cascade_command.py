@@ -20,6 +20,7 @@ from judge.cli.output import print_json, print_lines
 from judge.panel import CascadeJudge
 from judge.recorded import recorded_judge
 from judge.runs import RunPlan, RunSummary, StopKind, plan_run
+from judge.runs.budget import dollars
 from judge.runs.command import Wanted, ask, asked_for, report
 from judge.runs.connect import tariff_of
 from judge.runs.estimate import Estimate, estimate
@@ -79,7 +80,7 @@ def carry_cascade(store: Store, wanted: Wanted, *, dry_run: bool, as_json: bool)
         }
     if first is not None:
         expected = stages.expected(first)
-        stages.say(f"{names[cascade.first]}, the first judge: about {expected.calls:,} calls")
+        stages.say(f"{names[cascade.first]}, the first judge: {_effort(expected)}")
         if dry_run:
             stages.say("What goes to the second judge is known once the first has answered.")
             return _dry([plan_object(first, expected)], as_json=as_json)
@@ -87,6 +88,14 @@ def carry_cascade(store: Store, wanted: Wanted, *, dry_run: bool, as_json: bool)
         if _ends(summary):
             return report(summary, {"stage": "first"}, wanted, as_json=as_json)
     return _second(stages, whole, str(names[cascade.then]), dry_run=dry_run, as_json=as_json)
+
+
+def _effort(expected: Estimate) -> str:
+    """What is left of a run, in words."""
+    if not expected.calls:
+        return "no call is left"
+    cost = "cost not known" if expected.cost_micros is None else f"about {dollars(expected.cost_micros)}"
+    return f"about {expected.calls:,} calls left, {cost}"
 
 
 def _dry(plans: list[dict[str, Any]], *, as_json: bool) -> ExitCode:
@@ -107,7 +116,8 @@ def _second(stages: _Stages, whole: Whole, second: str, *, dry_run: bool, as_jso
     for criterion in whole.on.criteria:
         with stages.store.read() as session:
             found = escalation(session=session, whole=whole, criterion=criterion)
-        stages.say(escalation_words(found, second=second))
+        effort = f": {_effort(stages.expected(found.plan))}" if found.plan else ""
+        stages.say(escalation_words(found, second=second) + effort)
         if dry_run:
             planned += [plan_object(found.plan, stages.expected(found.plan))] if found.plan else []
             continue

@@ -57,6 +57,9 @@ def test_the_second_judge_is_asked_for_what_is_sent_on(sqlite_store: Store) -> N
         db = on(address(sqlite_store))
         dry = told(run(db, "two", "--dry-run", "--json"))
         assert (dry["stages"][0]["plan"]["item_count"], provider.hits) == (N, [])
+        assert run(db, "cheap").exit_code == 0
+        ready = " ".join(run(db, "two", *PRICES, "--dry-run").stdout.split())
+        assert "strong is asked about 4 of 10 items (40%): about 8 calls left, about $" in ready
         (done,) = told(run(db, "two", *PRICES, "--json"))["runs"]
         assert len(provider.hits) == 8
         again = run(db, "two", *PRICES)
