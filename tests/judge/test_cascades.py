@@ -144,7 +144,8 @@ def test_repeats_of_a_cascade_are_refused(sqlite_store: Store) -> None:
 
 def test_a_judge_of_its_own_family_is_told_where_the_items_are_known(sqlite_store: Store) -> None:
     """When it is run, examined and signed, and as a member of a cascade; not where families are another's."""
-    own = judge(name="own", model="openai/gpt-4.1-2025-04-14")
+    nowhere = {"endpoint": Endpoint.COMPATIBLE, "api_base": "http://127.0.0.1:9/v1"}  # never called
+    own = judge(name="own", model="openai/gpt-4.1-2025-04-14", **nowhere)
     cheap = rule("cheap", "sound")
     cascade = CascadeJudge(kind="cascade", name="two", first=cheap.digest, then=own.digest)
     texts = [item(f"A sound answer {n}.", item_id=f"n-{n}") for n in range(4)]
