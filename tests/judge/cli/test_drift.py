@@ -106,8 +106,8 @@ def test_a_system_is_audited_on_its_own_outputs(sqlite_store: Store, tmp_path: P
 
 
 def test_an_audit_that_holds_ends_the_flag(sqlite_store: Store, tmp_path: Path) -> None:
-    """100 failures all rejected: the next grade of the system bears no flag."""
-    db, decision, file = world(sqlite_store, tmp_path, outputs(100, 100, 0))
+    """50 failures all rejected: the next grade of the system bears no flag."""
+    db, decision, file = world(sqlite_store, tmp_path, outputs(50, 20, 0))
     call = ("grade", file, "--rubric", "refunds", "--criterion", "true", "--json")
     flagged = json.loads(db(*call).stdout)["grades"]
     assert all("candidate not audited" in str(each["flags"]) for each in flagged)
