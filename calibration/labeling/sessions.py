@@ -267,13 +267,43 @@ def _broken(session: Session, stored: StoredSession) -> tuple[BrokenItem, ...]:
 
 
 def open_items(*, session: Session, person: str, set_digest: str) -> int:
-    """How many items of the set the person still has to rate: who has any may not see a judge's verdicts."""
-    total = 0
-    for stored in list_sessions(session=session):
-        if stored.set_digest == set_digest and stored.state == "open":
-            for seat in seats_of(session=session, key=stored.key, rater=person):
-                total += counts_of(session=session, seat=seat).get("open", 0)
-    return total
+    """How many items of the set the person still has to rate or to adjudicate, in whichever session.
+
+    Who has any may not see what a judge or other people said of the set. Cases that wait for an adjudicator
+    count after the close too, and so does an item that another set asks this person about.
+    """
+    mine = {each.item_key for _, found in _open_of(session, person) for each in found}
+    if not mine:
+        return 0
+    return sum(member.item_key in mine for member in iter_members(session=session, set_digest=set_digest))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWork:
+    """What a person still rates or adjudicates: what others said there could bias them."""
+
+    rubrics: frozenset[str]
+    """Names, whatever the version."""
+    datasets: frozenset[str]
+
+
+def open_work(*, session: Session, person: str) -> OpenWork:
+    """The rubrics under which, and the datasets on which, the person has something open."""
+    held = [stored for stored, _ in _open_of(session, person)]
+    digests = {stored.rubric_digest for stored in held}
+    return OpenWork(
+        frozenset(get_rubric_by_digest(session=session, digest=each).name for each in digests),
+        frozenset(stored.dataset for stored in held),
+    )
+
+
+def _open_of(session: Session, person: str) -> list[tuple[StoredSession, list[Assigned]]]:
+    """The sessions in which the person has something open, each with what it is."""
+    found = [
+        (stored, list(assignments_of(session=session, key=stored.key, rater=person, states=["open"])))
+        for stored in list_sessions(session=session)
+    ]
+    return [(stored, mine) for stored, mine in found if mine]
 
 
 # -- changing it

@@ -13,7 +13,6 @@ from calibration.labeling.sessions import open_items
 from calibration.labeling.tasks import refusals_audited
 from calibration.store.database import Store
 from calibration.store.schema import open_store
-from calibration.store.sessions import StoredSession
 from labeling_ui.door import Door
 from labeling_ui.settings import AppName
 from rubrics.errors import RaterRefused
@@ -50,14 +49,14 @@ def reviewer() -> Person:
     return _DOOR.holding(Role.REVIEWER)
 
 
-def require_done(who: Person, labeling: StoredSession) -> None:
-    """Refuse whoever still rates items of the session's set: what others said would bias them.
+def require_done(who: Person, set_digest: str) -> None:
+    """Refuse whoever still has items of the set to rate or to adjudicate: what others said would bias them.
 
     Raises:
         RaterRefused: with the number of items; audited.
     """
     with store().read() as session:
-        left = open_items(session=session, person=who.handle, set_digest=labeling.set_digest)
+        left = open_items(session=session, person=who.handle, set_digest=set_digest)
     if left:
         with refusals_audited(store(), who.handle, clock()):
             raise RaterRefused(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlmodel import Session
 
 from calibration.labeling.records import CannotDecide
+from calibration.labeling.sessions import OpenWork
 from calibration.store.assessments import StoredLabel, iter_labels
 from calibration.store.decisions import iter_decisions
 from calibration.store.items import Scope, list_datasets
@@ -58,24 +59,36 @@ class Version:
     rubric: Rubric
     hanging: Hanging
     ambiguous: tuple[Ambiguous, ...]
+    hidden: bool
+    """True where comments are kept back from whoever still rates there."""
 
 
-def version_of(*, session: Session, rubric: Rubric) -> Version:
-    """The version with its live labels, judges and decisions, and what raters called ambiguous."""
+def version_of(*, session: Session, rubric: Rubric, work: OpenWork) -> Version:
+    """The version with its live labels, judges and decisions, and what raters called ambiguous.
+
+    Comments are kept back from whoever has something open under the rubric, in any version, or on the
+    dataset: they would say what others could not decide, and of which item.
+    """
     labels = [
-        label
+        (dataset, label)
         for dataset, _ in list_datasets(session=session)
         for label in iter_labels(session=session, scope=Scope(dataset=dataset), rubric_digest=rubric.digest)
     ]
-    doubts = [label for label in labels if label.reason == CannotDecide.CRITERION_AMBIGUOUS]
+    shut = rubric.name in work.rubrics
+    doubts = [
+        label
+        for dataset, label in labels
+        if label.reason == CannotDecide.CRITERION_AMBIGUOUS and not shut and dataset not in work.datasets
+    ]
     texts = read_payloads(session=session, digests=[each.note_digest for each in doubts if each.note_digest])
     return Version(
         rubric,
-        _hanging(session, rubric, labels),
+        _hanging(session, rubric, [label for _, label in labels]),
         tuple(
             Ambiguous(each.criterion, each.item_id, each.rater, _note(texts.get(each.note_digest or "")))
             for each in doubts
         ),
+        hidden=shut or any(dataset in work.datasets for dataset, _ in labels),
     )
 
 
@@ -137,8 +150,12 @@ def _words(runs: tuple[Run, ...]) -> Markup:
     return Markup("").join(kinds.get(run.edit, Markup("{}")).format(untrusted(run.text)) for run in runs)
 
 
-def ambiguous_list(comments: tuple[Ambiguous, ...]) -> Markup:
-    """What raters said of one criterion."""
+def ambiguous_list(comments: tuple[Ambiguous, ...], *, hidden: bool) -> Markup:
+    """What raters said of one criterion, as far as whoever reads it may know."""
+    if not comments and hidden:
+        return Markup(
+            '<p class="vd-under">What raters call ambiguous opens once you have rated all yours.</p>'
+        )
     if not comments:
         return Markup('<p class="vd-under">No rater called it ambiguous.</p>')
     lines = Markup("").join(

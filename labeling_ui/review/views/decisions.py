@@ -7,12 +7,15 @@ from datetime import datetime
 import streamlit as st
 
 from calibration.evidence import AdmissionDecision
+from calibration.labeling.records import Person
 from calibration.registry import missing_of
 from calibration.rendering.text import capital
 from calibration.rendering.vocabulary import STATUS_WORDS, name_words
 from calibration.store.decisions import StoredDecision, iter_decisions
+from calibration.store.reports import get_report
 from labeling_ui.components import Markup, notice, plain, show, untrusted
 from labeling_ui.review import here
+from labeling_ui.review.access import require_rated
 from labeling_ui.review.pages import heading, plain_page
 from labeling_ui.review.pictures import mark
 from labeling_ui.review.records import SOON, card_button, signed_panel, state_mark, state_of, until_words
@@ -24,7 +27,7 @@ _STATUS_MARKS = {"pass": "admit", "fail": "reject", "insufficient": "insufficien
 
 def page() -> None:
     """List the decisions, and show one."""
-    here.reviewer()
+    who = here.reviewer()
     show(Markup('<h1 class="vd-claim">Decisions</h1>'))
     every = st.toggle("Replaced decisions too", key="decisions_all")
     at = here.clock()
@@ -41,7 +44,7 @@ def page() -> None:
         key="decision_shown",
         width=420,
     )
-    _one(found[place], at)
+    _one(found[place], at, who)
 
 
 def _counts(found: list[StoredDecision], at: datetime) -> Markup:
@@ -80,8 +83,12 @@ def _table(found: list[StoredDecision], at: datetime) -> Markup:
     return grid(head, rows, label="Decisions")
 
 
-def _one(decision: StoredDecision, at: datetime) -> None:
-    """One decision: signatures, what it rests on, what keeps it from admitting."""
+def _one(decision: StoredDecision, at: datetime, who: Person) -> None:
+    """One decision: signatures, what it rests on, what it lacks; shut to whoever still rates its set."""
+    with here.store().read() as session:
+        evidence = get_report(session=session, digest_prefix=decision.report_digest).set_digest
+    if evidence is not None:
+        require_rated(who, evidence)
     content = decision.content
     show(heading(f"Decision {short(decision.hash)}"), signed_panel(decision, at=at))
     recorded = AdmissionDecision.model_validate(content["decision"])

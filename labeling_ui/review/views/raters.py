@@ -37,7 +37,7 @@ def page() -> None:
         plain_page("There is no session yet.", "Open one with: voirdire session open")
         return
     stored = _chosen(sessions)
-    here.require_done(who, stored)
+    here.require_done(who, stored.set_digest)
     with here.store().read() as session:
         status = session_status(session=session, name=stored.name, now=here.clock())
         found = session_agreement(session=session, name=stored.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from calibration.labeling.sessions import open_work
 from calibration.store.rubrics import get_rubric, list_rubrics
 from labeling_ui.components import Markup, criterion_panel, plain, show, untrusted
 from labeling_ui.review import here
@@ -16,7 +17,7 @@ from rubrics.digest import short
 
 def page() -> None:
     """Show the versions of a rubric, two of them word by word, and the criteria of the later one."""
-    here.reviewer()
+    who = here.reviewer()
     with here.store().read() as session:
         refs = [ref for ref, _ in list_rubrics(session=session)]
     names = sorted({ref.name for ref in refs})
@@ -36,8 +37,11 @@ def page() -> None:
         ]
     versions = sorted(ref.version for ref in refs if ref.name == name)
     with here.store().read() as session:
+        work = open_work(session=session, person=who.handle)
         found = [
-            version_of(session=session, rubric=get_rubric(session=session, name=name, version=version))
+            version_of(
+                session=session, rubric=get_rubric(session=session, name=name, version=version), work=work
+            )
             for version in versions
         ]
     show(_versions(found))
@@ -101,7 +105,8 @@ def _criteria(found: Version) -> None:
         with left:
             show(criterion_panel(criterion, number=number, of=len(criteria), rubric=ref))
         with right:
-            show(ambiguous_list(tuple(each for each in found.ambiguous if each.criterion == criterion.key)))
+            said = tuple(each for each in found.ambiguous if each.criterion == criterion.key)
+            show(ambiguous_list(said, hidden=found.hidden))
 
 
 if __name__ == "__main__":

@@ -5,14 +5,17 @@ from __future__ import annotations
 import pytest
 
 from calibration.labeling import looking, rating
+from calibration.labeling.disputes import queue_disputes
 from calibration.labeling.plan import SessionPlan
 from calibration.labeling.records import EventKind, Nothing, NothingWhy, Progress, Task, TaskKind
 from calibration.labeling.sessions import (
     Opening,
+    OpenWork,
     close_due,
     close_session,
     open_items,
     open_session,
+    open_work,
     reassign,
     session_status,
 )
@@ -20,6 +23,7 @@ from calibration.store.assessments import add_labels
 from calibration.store.chain import events, verify_events
 from calibration.store.database import Store
 from calibration.store.rubrics import get_rubric
+from calibration.store.sessions import get_session
 from calibration.store.sets import get_set
 from rubrics.errors import DeclarationError, DifferentRecord, RaterRefused, RecordError
 from tests.calibration.labeling.world import (
@@ -266,6 +270,24 @@ def test_what_cannot_be_opened_is_refused_with_a_sentence(sqlite_store: Store) -
         assert verify_events(session=session) == ()
         kinds = [event.kind for event in events(session=session, stream="labeling")]
     assert kinds == ["session.opened"]
+
+
+def test_open_cases_keep_their_adjudicator_out_after_the_close(sqlite_store: Store) -> None:
+    """An adjudicator's open case counts as an open item of the set once its session is closed too."""
+    opened(sqlite_store, items=2)
+    rate_all(sqlite_store, "ann")
+    rate_all(sqlite_store, "ben", lambda task: "fail" if number_of(task) == 0 else "pass")
+    with sqlite_store.write() as session:
+        close_session(session=session, name=SESSION, actor="lead", at=later(900))
+        labeling = get_session(session=session, session_name=SESSION)
+        assert queue_disputes(session=session, labeling=labeling, rubric=rubric(), at=later(901)) == 1
+        left = {
+            who: open_items(session=session, person=who, set_digest=labeling.set_digest)
+            for who in ("ann", "zoe")
+        }
+        work = open_work(session=session, person="zoe")
+    assert left == {"ann": 0, "zoe": 1}
+    assert work == OpenWork(frozenset({"refunds"}), frozenset({DATASET}))
 
 
 def test_pairs_are_not_rated_under_a_rubric_of_single_outputs(sqlite_store: Store) -> None:

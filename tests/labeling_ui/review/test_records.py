@@ -82,6 +82,20 @@ def test_versions_their_words_and_what_hangs_on_them(db: Path, sqlite_store: Sto
     assert "complete in whose eyes?" in page.run().words
 
 
+def test_comments_stay_shut_to_whoever_still_rates(db: Path, sqlite_store: Store) -> None:
+    """Neither note, name nor item of another rater's doubt is shown while one rates; later it is."""
+    world.opened(sqlite_store, items=1)
+    task = rating.next_task(store=sqlite_store, rater="ann", now=world.later(1))
+    assert not isinstance(task, Nothing)
+    doubt = world.said("unknown", 5, reason="criterion_ambiguous", note="in whose eyes?")
+    rating.answer(store=sqlite_store, rater="ann", task=task.key, answer=doubt, now=world.later(5))
+    page = at(Looking(db, "ben"), "rubrics")
+    assert "opens once you have rated all yours" in page.words
+    assert not [each for each in ("in whose eyes", "case-000", "· ann", "ann ·") if each in page.words]
+    world.rate_all(sqlite_store, "ben")
+    assert "in whose eyes? ann · case-000" in page.run().words
+
+
 def test_the_trail_lists_and_verifies(db: Path, sqlite_store: Store) -> None:
     """Events with who and when; verifying says that all holds, and names what was changed behind our back."""
     world.opened(sqlite_store, items=2)
