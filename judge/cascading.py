@@ -107,9 +107,9 @@ def escalation(*, session: Session, whole: Whole, criterion: str) -> Escalation:
     first = {item: votes[0] for (item, key), votes in said.items() if key == criterion}
     sent = {item_key(on.dataset, item) for item, answer in first.items() if cascade.escalates(answer)}
     base = _plan_of(session, whole, cascade.then, (criterion,))
-    _require_alone(base, criterion)
     plan = None
     if sent and not _asked_all(session, cascade.judges[1], on):
+        _require_alone(base, criterion)
         parts = {name: getattr(base, name) for name in RunPlan.__slots__}
         parts["item_keys"] = tuple(key for key in base.item_keys if key in sent)
         plan = EscalatedPlan(**parts, escalated=sent_on(cascade, first_run))
@@ -121,7 +121,7 @@ def _require_alone(plan: RunPlan, criterion: str) -> None:
     if tuple(each.key for each in plan.criteria) != (criterion,):
         raise DeclarationError(
             f"the second judge {plan.judge.name!r} asks several criteria in one call, and items are sent on "
-            f"under one ({criterion!r}); declare `criteria_per_call: 1` for it"
+            f"under one ({criterion!r}); run it on all items first, or declare `criteria_per_call: 1` for it"
         )
 
 

@@ -19,12 +19,14 @@ from calibration.store.items import Scope
 from calibration.store.judges import get_run
 from calibration.store.operation import operation_of
 from judge.calls import Cost, CostSource, Fault, ModelReply, ModelRequest, Prices, Tokens
+from judge.cascading import Escalation, escalation, whole_of
 from judge.fake_model import FakeTransport, failed, in_turn, said
 from judge.grading import grade, sit
+from judge.panel import CascadeJudge
 from judge.parsing import Reading
 from judge.pricing import spent
 from judge.question import asked_together
-from judge.runs import RunPlan, StopKind, Tariff
+from judge.runs import RunPlan, StopKind, Tariff, conditions
 from judge.runs.batch import emit_batch, ingest_batch
 from judge.runs.estimate import estimate
 from judge.runs.replay import replay
@@ -45,6 +47,7 @@ from tests.judge.run_world import (
     rows,
     verdicts,
 )
+from tests.judge.test_probe_guards import rule
 
 ALL = judge(name="all-at-once", criteria_per_call="all", prompt="several@1", order=OrderPolicy.AS_DECLARED)
 BOTH_ORDERS = judge(name="both", criteria_per_call=2, prompt="several@1")
@@ -350,7 +353,45 @@ def test_preferences_are_refused_before_anything_is_asked(sqlite_store: Store) -
         planned(sqlite_store, ALL, rubric=PAIRWISE, criteria=())
 
 
+def test_the_second_judge_of_a_cascade_is_refused_unless_it_was_asked_about_everything(
+    sqlite_store: Store,
+) -> None:
+    """Items are sent on under one criterion: no run of parts of calls, one clear sentence instead."""
+    cheap = rule("cheap", "days")
+    two = CascadeJudge(kind="cascade", name="two", first=cheap.digest, then=ALL.digest, escalate=("pass",))
+    lay_down(sqlite_store, numbered(3), cheap, ALL, two)
+    assert carried_out(sqlite_store, planned(sqlite_store, cheap), right).complete
+
+    def sent_on() -> Escalation:
+        with sqlite_store.read() as session:
+            whole = whole_of(
+                session=session,
+                cascade=two,
+                rubric=POINTWISE,
+                dataset=DATASET,
+                set_digest=None,
+                criteria=[KEYS[0]],
+            )
+            return escalation(session=session, whole=whole, criterion=KEYS[0])
+
+    with pytest.raises(DeclarationError, match="asks several criteria in one call, and items are sent on"):
+        sent_on()
+    assert carried_out(sqlite_store, plan_of(sqlite_store), right).complete
+    assert (sent_on().sent, sent_on().plan) == (3, None)
+    assert dict(carried_out(sqlite_store, planned(sqlite_store, two), right).verdicts) == {
+        "fail": 1,
+        "pass": 2,
+    }
+
+
 def test_the_lint_calls_it_risky() -> None:
     """Halo: one verdict colours the next."""
     assert any("several criteria in one call" in risk and "halo" in risk for risk in risks(ALL))
     assert not any("several" in risk for risk in risks(judge()))
+
+
+def test_the_plan_says_how_many_criteria_share_a_call(sqlite_store: Store) -> None:
+    """Among what is fixed."""
+    lay_down(sqlite_store, numbered(1), ALL)
+    fixed = [each.what for each in conditions(plan_of(sqlite_store))]
+    assert any("up to 2 criteria in one call" in what for what in fixed)
