@@ -92,10 +92,14 @@ def write_html(path: Path, page: str) -> None:
 
 
 def print_lines(lines: Sequence[str]) -> None:
-    """Write lines of words to stdout, wrapped at the width of the terminal; markup in them is text."""
+    """Write lines of words to stdout, wrapped at the width of the terminal; markup in them is text.
+
+    A command to copy stays one line, which the terminal breaks where it must: copied, it is whole.
+    """
     shown = console()
     for line in lines:
-        shown.print(line, markup=False, soft_wrap=False)
+        command = line.strip().removeprefix("Next: ").startswith("voirdire ")
+        shown.print(line, markup=False, soft_wrap=command)
 
 
 def print_rows(head: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:

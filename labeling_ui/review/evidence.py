@@ -213,5 +213,7 @@ def unmeasured(*, session: Session, answered: Answered) -> tuple[str, ...]:
     dataset = get_set_by_digest(session=session, digest=question.set_digest).dataset
     known = {each.stored.judge_digest for each in answered.judges}
     runs = list_runs(session=session, dataset=dataset, rubric_digest=question.rubric_digest)
-    found = [get_judge(session=session, judge=digest) for digest in {r.judge_digest for r in runs} - known]
+    # asked about what a cascade sent on is not asked about the set
+    asked = {run.judge_digest for run in runs if not run.escalated}
+    found = [get_judge(session=session, judge=digest) for digest in asked - known]
     return tuple(sorted(judge.name for judge in found if judge.kind != "baseline"))
