@@ -397,6 +397,8 @@ class Engine:
 
 def _is_same(unit: Unit, call: Prepared) -> bool:
     """Whether another run has made this very call: same judge, units and texts as rendered."""
+    if not unit.same:
+        return False
     same = [unit.same.get(key) for key in call.criteria]
     return all(
         each is not None and (each.shown_digest, each.criteria) == (call.shown, call.criteria)

@@ -160,7 +160,8 @@ def _fields(verdict: JudgeVerdict, call: Prepared | None) -> Mapping[str, Any] |
             "refusal": verdict.refusal,
             "asked": list(call.criteria) if call.sitting.judge.several else None,
         }
-    if call is not None and verdict.criterion == call.criteria[0]:  # what a call took is counted once
+    # what a call took is kept once
+    if call is not None and verdict.criterion == call.questions[0].criterion.key:
         found |= {
             "tokens": _tokens(verdict.tokens),
             "cost_source": verdict.cost_source.value,
