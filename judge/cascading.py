@@ -21,7 +21,7 @@ from judge.recorded import recorded_judge
 from judge.runs.budget import dollars
 from judge.runs.members import Ground, answers_of, run_of, sent_on
 from judge.runs.plan import RunPlan, plan_run, recorded_run
-from rubrics.errors import RecordError
+from rubrics.errors import DeclarationError, RecordError
 from rubrics.rubric import Rubric
 
 
@@ -109,10 +109,20 @@ def escalation(*, session: Session, whole: Whole, criterion: str) -> Escalation:
     base = _plan_of(session, whole, cascade.then, (criterion,))
     plan = None
     if sent and not _asked_all(session, cascade.judges[1], on):
+        _require_alone(base, criterion)
         parts = {name: getattr(base, name) for name in RunPlan.__slots__}
         parts["item_keys"] = tuple(key for key in base.item_keys if key in sent)
         plan = EscalatedPlan(**parts, escalated=sent_on(cascade, first_run))
     return Escalation(criterion, first_run, len(base.item_keys), len(sent), plan)
+
+
+def _require_alone(plan: RunPlan, criterion: str) -> None:
+    """Refuse a second judge that asks about other criteria too: an item is sent on under one of them."""
+    if tuple(each.key for each in plan.criteria) != (criterion,):
+        raise DeclarationError(
+            f"the second judge {plan.judge.name!r} asks several criteria in one call, and items are sent on "
+            f"under one ({criterion!r}); run it on all items first, or declare `criteria_per_call: 1` for it"
+        )
 
 
 def escalation_words(found: Escalation, *, second: str) -> str:

@@ -7,7 +7,7 @@ an unknown with its reason, and it stays in every denominator.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -26,9 +26,9 @@ from judge.calls import (
     Tokens,
 )
 from judge.fence import Flag
-from judge.parsing import parse
-from judge.prompt import Frame, Prompt, fill, frame, marks
-from judge.question import Material, Question, material, settled
+from judge.parsing import Parsed, SeveralForm, parse, parse_several
+from judge.prompt import Frame, Prompt, fill, frame, frame_several, marks
+from judge.question import Material, Question, asked_together, material, settled
 from judge.rules import Check, judge_item
 from judge.spec import Endpoint, ModelJudge, RuleJudge
 from rubrics.answer import Answer, answered
@@ -139,14 +139,22 @@ class Sitting:
     """What is sent beside the messages."""
     fields: tuple[EvidenceField, ...] = field(repr=False)
     """The rubric's, read once."""
-    frames: dict[tuple[str, Order], Frame] = field(default_factory=dict, repr=False, compare=False)
-    """What the calls about a criterion in an order have in common, once one was prepared."""
+    frames: dict[tuple[tuple[str, ...], Order], Frame] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    """What the calls about the same criteria in an order have in common, once one was prepared."""
 
-    def frame(self, criterion: Criterion, order: Order) -> Frame:
-        """What the calls about this criterion in this order have in common."""
-        known = self.frames.get((criterion.key, order))
+    def frame(self, criteria: Sequence[Criterion], order: Order) -> Frame:
+        """What the calls about these criteria in this order have in common."""
+        keys = tuple(criterion.key for criterion in criteria)
+        known = self.frames.get((keys, order))
         if known is None:
-            known = self.frames[criterion.key, order] = frame(self.judge, criterion, order)
+            made = (
+                frame_several(self.judge, criteria, order)
+                if self.judge.several
+                else frame(self.judge, criteria[0], order)
+            )
+            known = self.frames[keys, order] = made
         return known
 
 
@@ -155,7 +163,8 @@ class Prepared:
     """A call that is ready to be made."""
 
     sitting: Sitting
-    question: Question
+    questions: tuple[Question, ...]
+    """What the call asks of the item, in the order asked; one unless the judge declares more to a call."""
     order: Order
     repeat: int
     texts: Material
@@ -163,6 +172,13 @@ class Prepared:
     """Digest of the texts as rendered."""
     prompt: Prompt
     request: ModelRequest
+    known: tuple[JudgeVerdict, ...] = ()
+    """The verdicts of criteria that would be asked in this call and need none."""
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """Keys of the criteria that the call asks about."""
+        return tuple(question.criterion.key for question in self.questions)
 
 
 def sit(judge: ModelJudge, rubric: Rubric, *, secret: bytes, served_at: str | None = None) -> Sitting:
@@ -190,21 +206,44 @@ def prepare(
 ) -> Prepared | JudgeVerdict:
     """The call for one presentation, or its verdict where that is known without a call.
 
-    `ask` numbers the calls for one unit, so that a re-ask has marks of its own. Raises ValueError where the
-    question is of another rubric than the judge sits over.
+    It asks about this criterion alone; `prepare_together` is for judges that ask about several. `ask` numbers
+    the calls for one unit, so that a re-ask has marks of its own. Raises ValueError where the question is of
+    another rubric than the judge sits over.
     """
-    if question.rubric is not sitting.rubric and question.rubric != sitting.rubric:
-        raise ValueError(f"the judge sits over {sitting.rubric.ref}, not over {question.rubric.ref}")
-    texts = material(sitting.judge, question, fields=sitting.fields)
+    ready = prepare_together(sitting, (question,), order=order, repeat=repeat, ask=ask)
+    return ready if isinstance(ready, Prepared) else ready[0]
+
+
+def prepare_together(
+    sitting: Sitting, questions: Sequence[Question], *, order: Order, repeat: int = 1, ask: int = 1
+) -> Prepared | tuple[JudgeVerdict, ...]:
+    """The one call that asks these criteria of an item, or their verdicts where no call is needed.
+
+    Criteria that are settled without a call are not asked about; their verdicts stand in `known`. `ask` as
+    for `prepare`. Raises ValueError where a question is of another rubric than the judge sits over.
+    """
+    for question in questions:
+        if question.rubric is not sitting.rubric and question.rubric != sitting.rubric:
+            raise ValueError(f"the judge sits over {sitting.rubric.ref}, not over {question.rubric.ref}")
+    texts = material(sitting.judge, questions[0], fields=sitting.fields)
     shown = texts.digest
-    known = settled(sitting.judge, question, texts)
-    if known is not None:
-        return _verdict(
-            sitting, question, texts, known.answer, order=order, repeat=repeat, evidence=shown,
-            rationale=known.rationale, called=False, **_cost(UNBILLED),
-        )  # fmt: skip
-    call = (question.item.item_id, question.criterion.key, order.value, repeat, ask)
-    around = sitting.frame(question.criterion, order)
+    asked: list[Question] = []
+    known: list[JudgeVerdict] = []
+    for question in questions:
+        found = settled(sitting.judge, question, texts)
+        if found is None:
+            asked.append(question)
+        else:
+            verdict = _verdict(
+                sitting, question, texts, found.answer, order=order, repeat=repeat, evidence=shown,
+                rationale=found.rationale, called=False, **_cost(UNBILLED),
+            )  # fmt: skip
+            known.append(verdict)
+    if not asked:
+        return tuple(known)
+    keys = [question.criterion.key for question in asked]
+    call = (questions[0].item.item_id, " ".join(keys), order.value, repeat, ask)
+    around = sitting.frame([question.criterion for question in asked], order)
     prompt = fill(around, texts, marks(sitting.secret, *call, with_reply=around.marked))
     request = ModelRequest(
         model=sitting.model,
@@ -213,32 +252,58 @@ def prepare(
         api_base=sitting.api_base,
         **sitting.parameters,
     )
-    return Prepared(sitting, question, order, repeat, texts, shown, prompt, request)
+    return Prepared(sitting, tuple(asked), order, repeat, texts, shown, prompt, request, tuple(known))
 
 
 def conclude(call: Prepared, reply: ModelReply) -> JudgeVerdict:
-    """The verdict in a reply; also reads a stored reply again."""
-    parsed = parse(reply.text, call.prompt.form, finish=reply.finish, refusal=reply.refusal)
-    return _verdict(
-        call.sitting, call.question, call.texts, parsed.answer, order=call.order, repeat=call.repeat,
-        evidence=call.shown,
-        rationale=parsed.rationale,
-        raw=None if reply.text is None else raw_bytes(reply.text),
-        tokens=reply.tokens,
-        latency_ms=reply.latency_ms,
-        attempts=reply.attempts,
-        reported_model=reply.model,
-        fingerprint=reply.fingerprint,
-        finish=reply.finish,
-        refusal=reply.refusal,
+    """The verdict in the reply to a call about one criterion; also reads a stored reply again."""
+    return conclude_all(call, reply)[0]
+
+
+def conclude_all(call: Prepared, reply: ModelReply) -> tuple[JudgeVerdict, ...]:
+    """The verdict in a reply on each criterion that the call asks about, in the order asked.
+
+    Each carries what the whole call took: whoever adds up counts the call once.
+    """
+    took = {
+        "raw": None if reply.text is None else raw_bytes(reply.text),
+        "tokens": reply.tokens,
+        "latency_ms": reply.latency_ms,
+        "attempts": reply.attempts,
+        "reported_model": reply.model,
+        "fingerprint": reply.fingerprint,
+        "finish": reply.finish,
+        "refusal": reply.refusal,
         **_cost(reply.cost),
+    }
+    return tuple(
+        _verdict(
+            call.sitting, question, call.texts, parsed.answer, order=call.order, repeat=call.repeat,
+            evidence=call.shown, rationale=parsed.rationale, **took,
+        )
+        for question, parsed in zip(call.questions, _read(call, reply), strict=True)
     )  # fmt: skip
 
 
+def _read(call: Prepared, reply: ModelReply) -> Sequence[Parsed]:
+    form = call.prompt.form
+    if isinstance(form, SeveralForm):
+        found = parse_several(reply.text, form, finish=reply.finish, refusal=reply.refusal)
+        return tuple(found.values())
+    return (parse(reply.text, form, finish=reply.finish, refusal=reply.refusal),)
+
+
 def conclude_failed(call: Prepared, error: ModelCallError) -> JudgeVerdict:
-    """The verdict of a call that brought no reply: unknown, with the reason that the fault amounts to."""
+    """The verdict of a call that brought no reply: unknown, with the reason that the fault amounts to.
+
+    It is that of the first criterion; the others failed in the same way.
+    """
+    return _failed(call, call.questions[0], error)
+
+
+def _failed(call: Prepared, question: Question, error: ModelCallError) -> JudgeVerdict:
     return _verdict(
-        call.sitting, call.question, call.texts, Answer(unknown=error.outcome), order=call.order,
+        call.sitting, question, call.texts, Answer(unknown=error.outcome), order=call.order,
         repeat=call.repeat, evidence=call.shown, rationale=str(error), attempts=error.attempts,
         **_cost(error.cost),
     )  # fmt: skip
@@ -247,31 +312,52 @@ def conclude_failed(call: Prepared, error: ModelCallError) -> JudgeVerdict:
 async def ask_once(
     sitting: Sitting, question: Question, client: ModelClient, *, order: Order, repeat: int = 1
 ) -> JudgeVerdict:
-    """The verdict of one presentation.
+    """The verdict of one presentation, asked together with the criteria that share its call.
 
     Raises ModelCallError where every further call would fail in the same way (no key, unknown model): then
     nothing is to be concluded about the item.
     """
-    first = prepare(sitting, question, order=order, repeat=repeat)
-    if isinstance(first, JudgeVerdict):
-        return first
-    verdict = await _answered(first, client)
-    if not (sitting.judge.reask and verdict.may_be_asked_again):
-        return verdict
-    second = prepare(sitting, question, order=order, repeat=repeat, ask=2)
-    if isinstance(second, JudgeVerdict):  # pragma: no cover  what needs no call needed none the first time
-        return second
-    return after_unread(await _answered(second, client), verdict)
+    together = _together(sitting.judge, question)
+    first = prepare_together(sitting, together, order=order, repeat=repeat)
+    known = first.known if isinstance(first, Prepared) else first
+    for verdict in known:
+        if verdict.criterion == question.criterion.key:
+            return verdict
+    if not isinstance(first, Prepared):  # pragma: no cover  one verdict a question
+        raise ValueError(f"{question.criterion.key!r} is neither asked nor settled")
+    verdicts = await _answered(first, client)
+    place = first.criteria.index(question.criterion.key)
+    if not (sitting.judge.reask and asked_for_again(verdicts)):
+        return verdicts[place]
+    second = prepare_together(sitting, together, order=order, repeat=repeat, ask=2)
+    if not isinstance(second, Prepared):  # pragma: no cover  what needs a call needed one the first time
+        return second[0]
+    return after_unread((await _answered(second, client))[place], verdicts[place])
 
 
-async def _answered(call: Prepared, client: ModelClient) -> JudgeVerdict:
+def _together(judge: ModelJudge, question: Question) -> tuple[Question, ...]:
+    """What is asked of the item in the call that asks this."""
+    if not judge.several:
+        return (question,)
+    rubric, item = question.rubric, question.item
+    groups = asked_together(judge, rubric.criteria)
+    group = next(group for group in groups if question.criterion in group)
+    return tuple(Question(rubric, criterion, item) for criterion in group)
+
+
+def asked_for_again(verdicts: Sequence[JudgeVerdict]) -> bool:
+    """Whether a judge that re-asks does so: the reply is not of the agreed form under any criterion."""
+    return all(verdict.may_be_asked_again for verdict in verdicts)
+
+
+async def _answered(call: Prepared, client: ModelClient) -> tuple[JudgeVerdict, ...]:
     try:
         reply = await client.complete(call.request)
     except ModelCallError as error:
         if error.stops_run:
             raise
-        return conclude_failed(call, error)
-    return conclude(call, reply)
+        return tuple(_failed(call, question, error) for question in call.questions)
+    return conclude_all(call, reply)
 
 
 def after_unread(verdict: JudgeVerdict, unread: JudgeVerdict) -> JudgeVerdict:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 from rubrics.answer import Answer, no_answer
 from rubrics.record import normalise_text
@@ -64,13 +64,34 @@ class AnswerForm:
     """The call's reply mark, where the reading is `marked`."""
 
     def __post_init__(self) -> None:
-        if (self.mark is None) == (self.reading is Reading.MARKED):
-            raise ValueError(f"reading {self.reading!s} with mark {self.mark!r}: exactly `marked` has a mark")
+        _require_mark(self.reading, self.mark)
 
     @property
     def keys(self) -> frozenset[str]:
         """The keys of the object: these and no others."""
         return frozenset({VERDICT, REASON} if self.with_reason else {VERDICT})
+
+
+@dataclass(frozen=True, slots=True)
+class SeveralForm:
+    """What the reply to a call about several criteria must look like: an object with one object for each."""
+
+    reading: Reading
+    forms: tuple[tuple[str, AnswerForm], ...]
+    """By criterion, in the order asked, what its own object must look like, its reading `structured`."""
+    mark: str | None = None
+    """The call's reply mark, where the reading is `marked`."""
+
+    def __post_init__(self) -> None:
+        _require_mark(self.reading, self.mark)
+
+
+Form: TypeAlias = AnswerForm | SeveralForm
+
+
+def _require_mark(reading: Reading, mark: str | None) -> None:
+    if (mark is None) == (reading is Reading.MARKED):
+        raise ValueError(f"reading {reading!s} with mark {mark!r}: exactly `marked` has a mark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +122,42 @@ def parse(text: str | None, form: AnswerForm, *, finish: str | None, refusal: st
 
     `finish` is the provider's finish reason and `refusal` its refusal text, where it has one. Never raises.
     """
+    if (cut_off := _without_answer(text, finish=finish, refusal=refusal)) is not None:
+        return cut_off
+    said = str(text)
+    parsed = _whole(said, form) if form.reading is Reading.STRUCTURED else _after_mark(said, form)
+    return _refusal_in_words(said) if parsed is _UNPARSED else parsed
+
+
+def parse_several(
+    text: str | None, form: SeveralForm, *, finish: str | None, refusal: str | None = None
+) -> dict[str, Parsed]:
+    """The answer to each criterion in a reply, or unknown with the reason why it cannot be read.
+
+    A reply that was cut off, filtered or refused, or that is no object with the criteria as its keys, settles
+    every criterion; what is missing, off the scale or contradictory under one criterion settles that one.
+    `finish` and `refusal` as for `parse`. Never raises.
+    """
+    read = _without_answer(text, finish=finish, refusal=refusal)
+    if read is None:
+        said = str(text)
+        marked = form.reading is Reading.MARKED
+        by_criterion = _several_after_mark(said, form) if marked else _several_whole(said, form)
+        if by_criterion is not None:
+            return {key: by_criterion.get(key, _UNPARSED) for key, _ in form.forms}
+        read = _refusal_in_words(said)
+    return dict.fromkeys((key for key, _ in form.forms), read)
+
+
+def _without_answer(text: str | None, *, finish: str | None, refusal: str | None) -> Parsed | None:
+    """What a reply comes to that holds no answer to be read; None where it may hold one."""
     if refusal:
         return Parsed(_REFUSED, normalise_text(refusal))
     if finish == "content_filter":
         return Parsed(no_answer("invalid", "content_filter"))
     if finish == "length":
         return Parsed(no_answer("invalid", "truncated"))
-    if finish != "stop" or not text or len(text) > MAX_REPLY:
-        return _UNPARSED
-    parsed = _whole(text, form) if form.reading is Reading.STRUCTURED else _after_mark(text, form)
-    return _refusal_in_words(text) if parsed is _UNPARSED else parsed
+    return _UNPARSED if finish != "stop" or not text or len(text) > MAX_REPLY else None
 
 
 def _refusal_in_words(text: str) -> Parsed:
@@ -119,27 +166,54 @@ def _refusal_in_words(text: str) -> Parsed:
 
 
 def _whole(text: str, form: AnswerForm) -> Parsed:
+    found, body = _only_object(text)
+    return _UNPARSED if found is None else _read(found, body, form)
+
+
+def _several_whole(text: str, form: SeveralForm) -> dict[str, Parsed] | None:
+    found, body = _only_object(text)
+    return None if found is None else _read_several(found, body, form)
+
+
+def _only_object(text: str) -> tuple[_Object | None, str]:
+    """The object that the whole reply is, alone or in one Markdown fence, and the text in which it stands."""
     stripped = text.strip(_SPACE)
     fenced = _CODE_FENCE.match(stripped)
     body = fenced["inside"].strip(_SPACE) if fenced else stripped
     found = _decode(body, 0)
-    if found is None or found.end != len(body):
-        return _UNPARSED
-    return _read(found, body, form)
+    return (None if found is None or found.end != len(body) else found), body
 
 
 def _after_mark(text: str, form: AnswerForm) -> Parsed:
     """The last complete verdict object after the mark; contradictory where objects or words there differ."""
-    _, found, region = _THOUGHT.sub("", text).partition(str(form.mark))
-    if not found:
-        return _UNPARSED
-    objects = [o for o in _objects(region) if _VERDICT_KEY.search(region, o.start, o.end)]
+    objects, region = _verdict_objects(text, form.mark)
     if not objects:
         return _UNPARSED
     last = _read(objects[-1], region, form)
     if any(_read(o, region, form).answer != last.answer for o in objects[:-1]):
         return _CONTRADICTORY
     return _CONTRADICTORY if _says_otherwise(region[objects[-1].end :], last.answer, form) else last
+
+
+def _several_after_mark(text: str, form: SeveralForm) -> dict[str, Parsed] | None:
+    """The last complete object after the mark; contradictory where objects or words there differ."""
+    objects, region = _verdict_objects(text, form.mark)
+    if not objects or (last := _read_several(objects[-1], region, form)) is None:
+        return None
+    earlier = [_read_several(each, region, form) or {} for each in objects[:-1]]
+    rest = region[objects[-1].end :]
+    for key, own in form.forms:
+        answer = last.get(key, _UNPARSED).answer
+        differs = any(each.get(key, _UNPARSED).answer != answer for each in earlier)
+        if differs or _says_otherwise(rest, answer, own):
+            last[key] = _CONTRADICTORY
+    return last
+
+
+def _verdict_objects(text: str, mark: str | None) -> tuple[list[_Object], str]:
+    """The complete objects after the mark that hold a verdict, and the text in which they stand."""
+    _, _, region = _THOUGHT.sub("", text).partition(str(mark))
+    return [o for o in _objects(region) if _VERDICT_KEY.search(region, o.start, o.end)], region
 
 
 def _says_otherwise(rest: str, answer: Answer, form: AnswerForm) -> bool:
@@ -186,15 +260,44 @@ def _decode(text: str, at: int) -> _Object | None:
 
 def _read(found: _Object, text: str, form: AnswerForm) -> Parsed:
     """The answer of one object: its keys must be exactly the agreed ones, spelled without escapes."""
-    verdicts = [value for key, value in found.pairs if key == VERDICT]
-    keys = [key for key, _ in found.pairs]
+    verdicts = _verdicts(found.pairs)
+    if len(verdicts) < 2 and not _VERDICT_KEY.search(text, found.start, found.end):
+        return _UNPARSED
+    return _read_pairs(found.pairs, form)
+
+
+def _read_several(found: _Object, text: str, form: SeveralForm) -> dict[str, Parsed] | None:
+    """The answers of one object by criterion, those missing left out.
+
+    None where its keys are others than the criteria asked, or the key of a verdict is spelled with escapes.
+    """
+    forms, values = dict(form.forms), [value for _, value in found.pairs]
+    if not {key for key, _ in found.pairs} <= set(forms):
+        return None
+    decoded = sum(len(_verdicts(value)) for value in values if isinstance(value, _Pairs))
+    if len(_VERDICT_KEY.findall(text, found.start, found.end)) < decoded:
+        return None
+    read: dict[str, Parsed] = {}
+    for key, value in found.pairs:
+        parsed = _read_pairs(value, forms[key]) if isinstance(value, _Pairs) else _UNPARSED
+        if key in read:
+            parsed = _UNPARSED if parsed.answer == read[key].answer else _CONTRADICTORY
+        read[key] = parsed
+    return read
+
+
+def _verdicts(pairs: tuple[tuple[str, Any], ...]) -> list[Any]:
+    return [value for key, value in pairs if key == VERDICT]
+
+
+def _read_pairs(pairs: tuple[tuple[str, Any], ...], form: AnswerForm) -> Parsed:
+    """The answer of one object by its pairs: exactly the agreed keys, each once."""
+    verdicts, keys = _verdicts(pairs), [key for key, _ in pairs]
     if len(verdicts) > 1:
         return _UNPARSED if all(value == verdicts[0] for value in verdicts) else _CONTRADICTORY
-    if not _VERDICT_KEY.search(text, found.start, found.end):
-        return _UNPARSED
     if len(keys) != len(set(keys)) or set(keys) != form.keys:
         return _UNPARSED
-    reason = dict(found.pairs).get(REASON, "")
+    reason = dict(pairs).get(REASON, "")
     if not isinstance(reason, str):
         return _UNPARSED
     answer = _option(verdicts[0], form)

@@ -6,17 +6,17 @@ cached over all items; marks and texts stand in the user message, shared evidenc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from judge.calls import Message
 from judge.fence import REPLY_MARK_LENGTH, Block, Fenced, fence, mark
-from judge.parsing import REASON, VERDICT, AnswerForm, Reading
+from judge.parsing import REASON, VERDICT, AnswerForm, Form, Reading, SeveralForm
 from judge.question import Material, Piece, Question
 from judge.spec import Labels, ModelJudge, ReasonPlace, TextOrder
-from judge.templates import filled, pieces
+from judge.templates import Template, filled, pieces
 from rubrics.answer import Answer, answered, no_answer
 from rubrics.criterion import ALL_OUTPUTS, Criterion, EvidenceSource, Example
 from rubrics.errors import DeclarationError
@@ -53,16 +53,16 @@ class Prompt:
     """What is sent, and the form in which the reply is due."""
 
     messages: tuple[Message, ...]
-    form: AnswerForm
+    form: Form
     schema: Mapping[str, Any] | None
     """JSON schema of the reply, where the reading is structured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What the calls of one judge, criterion and order have in common: everything but the item's texts."""
+    """What the calls of one judge, criteria and order have in common: everything but the item's texts."""
 
-    form: AnswerForm
+    form: Form
     """Of the reply, without the mark of a call."""
     marked: bool
     system: str
@@ -81,26 +81,79 @@ def frame(judge: ModelJudge, criterion: Criterion, order: Order) -> Frame:
     Raises DeclarationError where the judge's prompt has no template for the criterion's scale.
     """
     options = tuple(_options(judge, criterion, order))
-    form = AnswerForm(
-        Reading.STRUCTURED,
-        tuple((option.word, option.answer) for option in options),
-        with_reason=judge.reason is not ReasonPlace.NONE,
-    )
+    form = _form(judge, options)
     values = {
         "title": criterion.title,
         "question": criterion.question,
-        "options": "\n".join(f'- "{option.word}": {option.meaning}' for option in options),
+        "options": _listed(options),
         "examples": _examples(criterion, options),
-        "answer": _answer_rule(judge),
+        "answer": _answer_rule(judge, _object(judge)),
     }
     template = judge.prompt.for_scale(criterion.scale.kind)
+    return _framed(judge, order, template, values, form, _schema(judge, form))
+
+
+def frame_several(judge: ModelJudge, criteria: Sequence[Criterion], order: Order) -> Frame:
+    """The part of a prompt about several criteria that does not depend on the item.
+
+    The criteria stand in the order given, in either order of the presentation.
+
+    Raises DeclarationError where the judge's prompt has no template for several criteria, or one of them is
+    a preference between two outputs.
+    """
+    forms, parts = [], []
+    for number, criterion in enumerate(criteria, 1):
+        if isinstance(criterion.scale, PreferenceScale):
+            raise DeclarationError(
+                f"{criterion.key!r} asks for a preference, and several criteria in one call are pass or fail "
+                "or have levels; declare `criteria_per_call: 1`"
+            )
+        options = tuple(_options(judge, criterion, order))
+        forms.append((criterion.key, _form(judge, options)))
+        head = f"Criterion {number}: {criterion.title}\nKey: {criterion.key}\nQuestion: {criterion.question}"
+        examples = _examples(criterion, options).rstrip("\n")
+        parts.append(f"{head}\nVerdicts\n{_listed(options)}" + (f"\n{examples}" if examples else ""))
+    keys = ", ".join(f'"{key}": {_object(judge)}' for key, _ in forms)
+    values = {
+        "criteria": "\n\n".join(parts),
+        "questions": "\n".join(f"{criterion.key}: {criterion.question}" for criterion in criteria),
+        "answer": _answer_rule(judge, "{" + keys + "}"),
+    }
+    schema = _object_schema({key: _schema(judge, form) for key, form in forms})
+    shared = SeveralForm(Reading.STRUCTURED, tuple(forms))
+    return _framed(judge, order, judge.prompt.for_several(), values, shared, schema)
+
+
+def _framed(
+    judge: ModelJudge,
+    order: Order,
+    template: Template,
+    values: Mapping[str, str],
+    form: Form,
+    schema: Mapping[str, Any],
+) -> Frame:
     marked = judge.reading is Reading.MARKED
-    schema = None if marked else _schema(judge, form)
     first = judge.texts is TextOrder.CANDIDATE_FIRST
     turned = judge.texts is TextOrder.SWAPPED and order is Order.BA
-    system, user = filled(template.system, values), pieces(template.user, values)
-    decides = judge.reading is Reading.DECISION
-    return Frame(form, marked, system, user, order, first or turned, schema, decides)
+    return Frame(
+        form=form,
+        marked=marked,
+        system=filled(template.system, values),
+        user=pieces(template.user, values),
+        order=order,
+        candidate_first=first or turned,
+        schema=None if marked else schema,
+        decides=judge.reading is Reading.DECISION,
+    )
+
+
+def _form(judge: ModelJudge, options: Iterable[_Option]) -> AnswerForm:
+    words = tuple((option.word, option.answer) for option in options)
+    return AnswerForm(Reading.STRUCTURED, words, with_reason=judge.reason is not ReasonPlace.NONE)
+
+
+def _listed(options: Iterable[_Option]) -> str:
+    return "\n".join(f'- "{option.word}": {option.meaning}' for option in options)
 
 
 def fill(around: Frame, texts: Material, call_marks: Marks) -> Prompt:
@@ -253,14 +306,14 @@ def _keys(judge: ModelJudge) -> tuple[str, ...]:
     return places[judge.reason]
 
 
-def _answer_rule(judge: ModelJudge) -> str:
+def _answer_rule(judge: ModelJudge, form: str) -> str:
     if judge.reading is Reading.DECISION:
         return "Choose one of the verdicts above."
     if judge.reading is Reading.STRUCTURED:
-        return f"Reply with one JSON object and nothing else: {_object(judge)}"
+        return f"Reply with one JSON object and nothing else: {form}"
     return (
         "Think step by step. Then write the line that you are given after the texts, and after it one JSON "
-        f"object and nothing more: {_object(judge)}"
+        f"object and nothing more: {form}"
     )
 
 
@@ -275,10 +328,14 @@ def _schema(judge: ModelJudge, form: AnswerForm) -> dict[str, Any]:
         REASON: {"type": "string"},
         VERDICT: {"type": "string", "enum": [word for word, _ in form.options]},
     }
-    keys = _keys(judge)
+    return _object_schema({key: kinds[key] for key in _keys(judge)})
+
+
+def _object_schema(kinds: Mapping[str, Any]) -> dict[str, Any]:
+    """Of an object with exactly these keys, in this order."""
     return {
         "type": "object",
-        "properties": {key: kinds[key] for key in keys},
-        "required": list(keys),
+        "properties": dict(kinds),
+        "required": list(kinds),
         "additionalProperties": False,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from judge.fence import Flag, Shown, all_flags, is_blank, show
@@ -38,6 +39,16 @@ class Question:
                 f"item {self.item.item_id!r} is {self.item.mode.value} and {self.rubric.ref} asks "
                 f"{self.criterion.mode.value} questions; import it with the outputs that the rubric judges"
             )
+
+
+def asked_together(judge: ModelJudge, criteria: Sequence[Criterion]) -> tuple[tuple[Criterion, ...], ...]:
+    """The criteria of a rubric by the call that asks about them, in the order of the rubric.
+
+    They depend on judge and rubric alone, so that a criterion is always asked in the company in which it was
+    examined.
+    """
+    size = len(criteria) if judge.criteria_per_call == "all" else judge.criteria_per_call
+    return tuple(tuple(criteria[at : at + size]) for at in range(0, len(criteria), size))
 
 
 @dataclass(frozen=True, slots=True)

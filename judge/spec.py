@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    model_validator,
+)
 
 from judge.baselines import BaselineSpec
 from judge.fence import FENCE_VERSION
@@ -129,6 +138,21 @@ def _sha256(text: str) -> str:
     return text
 
 
+def _per_call(value: Any) -> Any:
+    known = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_CRITERIA
+    if not known and value != "all":
+        raise ValueError(
+            f"{value!r} is no number of criteria; give 1 to {MAX_CRITERIA}, or `all` for every criterion of "
+            "the rubric in one call"
+        )
+    return value
+
+
+MAX_CRITERIA = 50
+CriteriaPerCall = Annotated[int | Literal["all"], BeforeValidator(_per_call)]
+"""1 asks criteria one by one."""
+
+
 class Parameters(Frozen):
     """What is sent to the model beside the messages; null leaves the provider's default."""
 
@@ -162,9 +186,12 @@ class ModelJudge(Frozen):
     reason: ReasonPlace = ReasonPlace.BEFORE
     order: OrderPolicy = OrderPolicy.BOTH
     texts: TextOrder = TextOrder.EVIDENCE_FIRST
-    """In which order texts stand; the criteria of a rubric are asked one by one."""
+    """In which order texts stand; criteria stand in the order of the rubric."""
     abstention: StrictBool = True
     """Whether the model is offered verdicts for what it cannot tell."""
+    criteria_per_call: CriteriaPerCall = 1
+    """How many criteria of the rubric, in its order, one call asks about: a number, or `all`. A call always
+    asks about its whole group, whichever of its criteria is wanted."""
     blank_output: BlankOutput = BlankOutput.FAIL
     max_characters: Annotated[StrictInt, Field(ge=1)] | None = None
     """Longest item in characters of all texts shown; a longer one is unknown(invalid, too_long), no call."""
@@ -178,6 +205,11 @@ class ModelJudge(Frozen):
         for misfit in _model_misfits(self):
             raise misfit
         return self
+
+    @property
+    def several(self) -> bool:
+        """Whether a call asks about several criteria."""
+        return self.criteria_per_call != 1
 
     @property
     def digest(self) -> str:
@@ -286,10 +318,26 @@ def _model_misfits(judge: ModelJudge) -> Iterator[Misfit]:
         yield Misfit(f"{judge.model!r} lacks its provider; write it in front: openai/{judge.model}", "model")
     if judge.reading is Reading.DECISION:
         yield from _decision_misfits(judge)
+    if judge.several:
+        yield from _several_misfits(judge)
     if judge.texts is TextOrder.SWAPPED and judge.order is not OrderPolicy.BOTH:
         yield Misfit("swaps nothing where the judge is asked in one order; declare `order: both`", "texts")
     if judge.show is not None and len(judge.show) != len(set(judge.show)):
         yield Misfit("names a field twice; name it once", "show")
+
+
+def _several_misfits(judge: ModelJudge) -> Iterator[Misfit]:
+    if judge.reading is Reading.DECISION:
+        yield Misfit(
+            "asks about one criterion a call, as a decision is one verdict; delete it, or change the reading",
+            "criteria_per_call",
+        )
+    if judge.prompt.several is None:
+        yield Misfit(
+            f"needs a prompt for several criteria, and {judge.prompt.ref} has none; declare "
+            "`prompt: several@1`, or write a prompt with `several`",
+            "criteria_per_call",
+        )
 
 
 def _decision_misfits(judge: ModelJudge) -> Iterator[Misfit]:

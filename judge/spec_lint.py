@@ -36,6 +36,8 @@ def _of_model(judge: ModelJudge) -> Iterator[str]:
         yield "one order: a lean to what stands first cannot be seen, and is in every verdict"
     if judge.reason is ReasonPlace.AFTER:
         yield "the reason after the verdict is a justification, and changes nothing"
+    if judge.several:
+        yield "several criteria in one call: the verdict on one colours the next (halo), errors come together"
     if judge.reading is Reading.MARKED and judge.reask:
         yield "a re-ask of free text: a second chance for the judge that a person does not see"
     if judge.prompt.ref not in shipped() or judge.prompt != load_prompt(judge.prompt.ref):
@@ -46,7 +48,7 @@ def _of_model(judge: ModelJudge) -> Iterator[str]:
 
 def template_risks(prompt: PromptSet) -> Iterator[str]:
     """What a person's own templates leave out that the shipped ones say; a sentence each."""
-    for scale in SCALES:
+    for scale in (*SCALES, "several"):
         template = getattr(prompt, scale)
         if template is None:
             continue

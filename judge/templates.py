@@ -6,9 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BeforeValidator, Field, StrictInt, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    StrictInt,
+    model_serializer,
+    model_validator,
+)
 
 from rubrics.errors import DeclarationError
 from rubrics.record import Frozen, Misfit, Name, Text, shown
@@ -16,17 +23,22 @@ from rubrics.record import Frozen, Misfit, Name, Text, shown
 _REF = re.compile(r"([a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?)@([1-9][0-9]{0,3})")
 _PART = re.compile(r"^=== (system|user) ===\n", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{\{ ?([a-z_]+) ?\}\}")
-_SYSTEM = frozenset({"title", "question", "options", "examples", "answer"})
-_USER = frozenset({"title", "question", "material", "answer_now"})
-_NEEDED = {
-    "system": frozenset({"question", "options", "answer"}),
-    "user": frozenset({"material", "answer_now"}),
-}
+_Parts = Mapping[str, frozenset[str]]
+"""Placeholders by part of a template."""
 SCALES = ("binary", "ordinal", "preference")
 
 
 class Template(Frozen):
     """The two messages for one scale, with placeholders in double braces."""
+
+    allowed: ClassVar[_Parts] = {
+        "system": frozenset({"title", "question", "options", "examples", "answer"}),
+        "user": frozenset({"title", "question", "material", "answer_now"}),
+    }
+    needed: ClassVar[_Parts] = {
+        "system": frozenset({"question", "options", "answer"}),
+        "user": frozenset({"material", "answer_now"}),
+    }
 
     system: Text
     user: Text
@@ -38,6 +50,19 @@ class Template(Frozen):
         return self
 
 
+class SeveralTemplate(Template):
+    """The two messages that ask about several criteria at once."""
+
+    allowed: ClassVar[_Parts] = {
+        "system": frozenset({"criteria", "answer"}),
+        "user": frozenset({"material", "answer_now", "questions"}),
+    }
+    needed: ClassVar[_Parts] = {
+        "system": frozenset({"criteria", "answer"}),
+        "user": frozenset({"material", "answer_now"}),
+    }
+
+
 class PromptSet(Frozen):
     """The templates of a judge by scale; a criterion on a scale without one cannot be asked."""
 
@@ -46,6 +71,16 @@ class PromptSet(Frozen):
     binary: Template | None = None
     ordinal: Template | None = None
     preference: Template | None = None
+    several: SeveralTemplate | None = None
+    """For judges that ask about several criteria in one call."""
+
+    @model_serializer(mode="wrap")
+    def _written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """As recorded: a set without `several` is written as before there was such a template."""
+        written: dict[str, Any] = handler(self)
+        if self.several is None:
+            written.pop("several", None)
+        return written
 
     @property
     def ref(self) -> str:
@@ -65,6 +100,14 @@ class PromptSet(Frozen):
                 "another prompt"
             )
         return template
+
+    def for_several(self) -> SeveralTemplate:
+        """The template for several criteria in one call; DeclarationError where the set has none."""
+        if self.several is None:
+            raise DeclarationError(
+                f"the prompt {self.ref} has no template for several criteria; add `several` or take several@1"
+            )
+        return self.several
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
@@ -92,12 +135,12 @@ def pieces(text: str, values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def _misfits(template: Template) -> Iterator[Misfit]:
-    for part, allowed in (("system", _SYSTEM), ("user", _USER)):
+    for part, allowed in template.allowed.items():
         found = set(_PLACEHOLDER.findall(getattr(template, part)))
         if unknown := sorted(found - allowed):
             words = ", ".join(sorted(allowed))
             yield Misfit(f"has no placeholder {shown(unknown[0])}; allowed: {words}", part)
-        if missing := sorted(_NEEDED[part] - found):
+        if missing := sorted(template.needed[part] - found):
             yield Misfit(f"lacks the placeholder {{{{{missing[0]}}}}}; put it where that text belongs", part)
 
 
@@ -121,14 +164,19 @@ def load_prompt(ref: str) -> PromptSet:
         )
     folder = _folder().joinpath(f"{found[1]}_{found[2]}")
     files = {scale: folder.joinpath(f"{scale}.md") for scale in SCALES}
-    templates = {
+    templates: dict[str, Any] = {
         scale: parse_template(file.read_text("utf-8")) for scale, file in files.items() if file.is_file()
     }
+    several = folder.joinpath("several.md")
+    if several.is_file():
+        templates["several"] = parse_template(several.read_text("utf-8"), SeveralTemplate)
     return PromptSet(name=found[1], version=int(found[2]), **templates)
 
 
-def parse_template(text: str) -> Template:
+def parse_template(text: str, kind: type[Template] = Template) -> Template:
     """The template of a file's text, its parts begun by `=== system ===` and `=== user ===`.
+
+    `kind` says whether it asks about one criterion or several.
 
     Raises DeclarationError where it has other parts than these two.
     """
@@ -138,7 +186,7 @@ def parse_template(text: str) -> Template:
         raise DeclarationError(
             "a template has two parts, begun by the lines '=== system ===' and '=== user ===', nothing before"
         )
-    return Template(system=parts["system"], user=parts["user"])
+    return kind(system=parts["system"], user=parts["user"])
 
 
 def _folder() -> Any:

@@ -101,7 +101,7 @@ class StoredCall:
 
     key: str
     item_key: str
-    criterion: str
+    criteria: tuple[str, ...]
     presentation: Presentation
     repeat: int
     attempt: int
@@ -224,7 +224,8 @@ def find_calls(*, session: Session, run_key: str, keys: Sequence[str]) -> dict[s
     for batch in batches(keys):
         query = sa.select(*columns, _CALL.shown_digest).where(_CALL.run_key == run_key, _CALL.key.in_(batch))
         for row in session.connection().execute(query):
-            found[row[0]] = StoredCall(*row)
+            key, item, asked, *rest = row
+            found[key] = StoredCall(key, item, tuple(asked.split(" ")), *rest)
     return found
 
 
@@ -236,6 +237,8 @@ class SameCall:
     """Digest of the verdict."""
     run_key: str
     shown_digest: str
+    criteria: tuple[str, ...]
+    """All that the call asked."""
     value: str
     reason: UnknownReason | None
     detail: str | None
@@ -257,8 +260,9 @@ def same_calls(
     found: dict[Unit, SameCall] = {}
     for batch in batches(item_keys):
         for row in session.connection().execute(_SAME, {**named, "items": batch}):
-            item, criterion, shown, repeat, digest, other, texts, value, reason, *rest = row
-            known = SameCall(digest, other, texts, value, UnknownReason(reason) if reason else None, *rest)
+            item, criterion, shown, repeat, digest, other, texts, asked, value, reason, *rest = row
+            why = UnknownReason(reason) if reason else None
+            known = SameCall(digest, other, texts, tuple(asked.split(" ")), value, why, *rest)
             found.setdefault((item, criterion, shown, repeat), known)
     return found
 
@@ -280,8 +284,8 @@ def tally_calls(*, session: Session, run_key: str) -> CallTally:
     mine = sa.select(_CALL.key).where(_CALL.run_key == run_key)
     faults = (_FAULT.call_key.in_(mine),)
     paid = [
-        connection.execute(sa.select(sa.func.coalesce(sa.func.sum(table.cost_micros), 0)).where(*which))
-        for table, which in ((_VERDICT, verdicts), (_FAULT, faults))
+        connection.execute(_COST_OF_VERDICTS.where(*verdicts)),
+        connection.execute(sa.select(sa.func.coalesce(sa.func.sum(_FAULT.cost_micros), 0)).where(*faults)),
     ]
     answered = sa.select(_VERDICT.call_key).where(*verdicts)
     failed = sa.select(_FAULT.call_key).where(*faults)
@@ -309,10 +313,11 @@ def tally_verdicts(*, session: Session, run_key: str) -> list[VerdictTally]:
     said = (_VERDICT.value, _VERDICT.reason, _VERDICT.detail)
     called = sa.func.count(_VERDICT.call_key)
     counted = [
-        (sa.func.coalesce(sa.func.sum(column), 0), sa.func.count(column))
+        (sa.func.coalesce(sa.func.sum(sa.case((_FIRST_OF_CALL, column))), 0), sa.func.count(column))
         for column in (_VERDICT.tokens_in, _VERDICT.tokens_out)
     ]
     query = sa.select(*said, sa.func.count(), called, *counted[0], *counted[1])
+    query = query.select_from(_VERDICTS_WITH_CALLS)
     query = query.where(_VERDICT.run_key == run_key).group_by(*said).order_by(*said)
     return [
         VerdictTally(
@@ -383,6 +388,18 @@ _VERDICT = table_of(VerdictRow).c
 _RUN = table_of(JudgeRunRow).c
 _ITEM = sa.table("item", sa.column("key"), sa.column("item_id"))
 
+# A call about several criteria has a verdict on each, and every one says what the whole call took: sums take
+# the first of them only.
+_FIRST_OF_CALL = sa.or_(
+    _CALL.key.is_(None),
+    _CALL.criteria == _VERDICT.criterion,
+    sa.func.substr(_CALL.criteria, 1, sa.func.length(_VERDICT.criterion) + 1) == _VERDICT.criterion + " ",
+)
+_VERDICTS_WITH_CALLS = table_of(VerdictRow).outerjoin(table_of(JudgeCallRow), _CALL.key == _VERDICT.call_key)
+_COST_OF_VERDICTS = sa.select(
+    sa.func.coalesce(sa.func.sum(sa.case((_FIRST_OF_CALL, _VERDICT.cost_micros))), 0)
+).select_from(_VERDICTS_WITH_CALLS)
+
 # Put together once: that takes longer than asking, and a run asks for every chunk of items.
 _ITEMS: sa.BindParameter[Sequence[str]] = sa.bindparam("items", expanding=True)
 _ASKED = (_CALL.item_key, _CALL.criteria, _CALL.presentation, _CALL.repeat)
@@ -397,8 +414,9 @@ _AGAIN = (
 )
 _SAME = (
     sa.select(
-        *(*_SAID, _VERDICT.digest, _VERDICT.run_key, _CALL.shown_digest, _VERDICT.value, _VERDICT.reason),
-        *(_VERDICT.detail, _VERDICT.reply_digest, _VERDICT.reported_model),
+        *(*_SAID, _VERDICT.digest, _VERDICT.run_key, _CALL.shown_digest, _CALL.criteria),
+        *(_VERDICT.value, _VERDICT.reason, _VERDICT.detail),
+        *(_VERDICT.reply_digest, _VERDICT.reported_model),
         *(_VERDICT.tokens_in, _VERDICT.tokens_out, _VERDICT.decided_at),
     )
     .join_from(table_of(VerdictRow), table_of(JudgeRunRow), _RUN.key == _VERDICT.run_key)

@@ -33,12 +33,19 @@ from calibration.store.verdicts import VerdictEntry, add_verdicts
 from judge.calls import ModelReply, Prices
 from judge.direct_client import read_completion, speaks, wire_body
 from judge.faults import call_error, fault_of
-from judge.grading import JudgeVerdict, Prepared, conclude, conclude_failed, prepare
+from judge.grading import (
+    JudgeVerdict,
+    Prepared,
+    asked_for_again,
+    conclude_all,
+    conclude_failed,
+    prepare_together,
+)
 from judge.parsing import Reading
 from judge.question import Question
 from judge.runs.bench import ModelBench
 from judge.runs.budget import Tariff
-from judge.runs.entries import answer_entry, call_entry, unread_entry
+from judge.runs.entries import answer_entries, answer_entry, call_entry, unread_entry
 from judge.runs.plan import RunPlan, Unit
 from judge.runs.summary import RunSummary, summarise
 from judge.runs.units import chunks, open_units
@@ -119,14 +126,14 @@ def _written(
         units = list(open_units(session=session, plan=plan, run_key=run_key, keys=keys))
     calls, verdicts, lines = [], [], []
     for unit in units:
-        ready = bench.ready(unit) if isinstance(unit, Unit) else unit
+        ready = bench.ready(unit) if isinstance(unit, Unit) else (unit,)
         if isinstance(unit, Unit) and isinstance(ready, Prepared):
             aside = tariff.at_most(ready.request)
-            entry = call_entry(run_key, unit, shown_digest=ready.shown, reserved_micros=aside)
+            entry = call_entry(run_key, unit, ready, reserved_micros=aside)
             calls.append(entry)
             lines.append(_line(entry.key, ready))
-        elif isinstance(ready, JudgeVerdict):
-            verdicts.append(answer_entry(run_key, ready, call_key=None, at=now))
+        known = ready.known if isinstance(ready, Prepared) else ready
+        verdicts += [answer_entry(run_key, each, call_key=None, at=now) for each in known]
     with store.write() as session:
         add_calls(session=session, calls=calls, at=now)
         stored = [each for each in verdicts if isinstance(each, VerdictEntry)]
@@ -187,13 +194,14 @@ def _take(
         if line is None or stored is None or call is None:
             counts["strange"] += 1
             continue
-        entry = _concluded(run_key, plan, call, stored, line, prices=prices, now=now)
-        kept = isinstance(entry, VerdictEntry)
-        counts["verdicts" if kept else "failed"] += 1
-        if isinstance(entry, VerdictEntry):
-            verdicts.append(entry)
-        else:
-            faults.append(entry)
+        entries = _concluded(run_key, plan, call, stored, line, prices=prices, now=now)
+        for entry in entries:
+            if isinstance(entry, VerdictEntry):
+                counts["verdicts"] += 1
+                verdicts.append(entry)
+            else:
+                counts["failed"] += 1
+                faults.append(entry)
     with store.write() as session:
         add_verdicts(session=session, verdicts=verdicts, at=now, strict=False)
         add_faults(session=session, faults=faults, at=now)
@@ -206,10 +214,13 @@ def _asked(
     item = items.get(stored.item_key)
     if not isinstance(item, Item):
         return None
-    question = Question(plan.rubric, plan.rubric.criterion(stored.criterion), item)
+    questions = [Question(plan.rubric, plan.rubric.criterion(key), item) for key in stored.criteria]
     order = Order.AB if stored.presentation == NO_ORDER else Order(stored.presentation)
-    call = prepare(bench.sitting, question, order=order, repeat=stored.repeat, ask=stored.attempt)
-    if not isinstance(call, Prepared) or call.shown != stored.shown_digest:
+    call = prepare_together(bench.sitting, questions, order=order, repeat=stored.repeat, ask=stored.attempt)
+    if not isinstance(call, Prepared) or (call.shown, call.criteria) != (
+        stored.shown_digest,
+        stored.criteria,
+    ):
         return None
     if mark is None:
         return call
@@ -225,24 +236,26 @@ def _concluded(
     *,
     prices: Prices | None,
     now: datetime,
-) -> VerdictEntry | FaultEntry:
+) -> list[VerdictEntry | FaultEntry]:
     reply, status = _answer(line, prices)
     if reply is None:
         response = line.get("response")
         content = json.dumps(response.get("body") if isinstance(response, Mapping) else None).encode()
         fault = fault_of(status, content) if status >= 300 else fault_of(500, b"")
-        verdict = conclude_failed(call, call_error(fault, call.request, status=status or None))
+        verdicts: tuple[JudgeVerdict, ...] = (
+            conclude_failed(call, call_error(fault, call.request, status=status or None)),
+        )
     else:
-        verdict = conclude(call, reply)
+        verdicts = conclude_all(call, reply)
         judge = plan.judge
         if (
             isinstance(judge, ModelJudge)
             and judge.reask
             and stored.attempt == 1
-            and verdict.may_be_asked_again
+            and asked_for_again(verdicts)
         ):
-            return unread_entry(stored.key, verdict)
-    return answer_entry(run_key, verdict, call_key=stored.key, at=now, call=call)
+            return [unread_entry(stored.key, verdicts[0])]
+    return answer_entries(run_key, verdicts, call_key=stored.key, at=now, call=call)
 
 
 def _answer(line: Mapping[str, Any], prices: Prices | None) -> tuple[ModelReply | None, int]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from judge.baselines import BaselineRun, run_baseline
 from judge.calls import CostSource
-from judge.grading import JudgeVerdict, Prepared, Sitting, grade_by_rule, prepare, sit
+from judge.grading import JudgeVerdict, Prepared, Sitting, grade_by_rule, prepare_together, sit
 from judge.panel import CascadeJudge, PanelJudge
 from judge.rules import Check, load_checks
 from judge.runs.members import Said
@@ -24,8 +24,8 @@ SECRET_BYTES = 32
 class Bench(Protocol):
     """A judge that is ready for the units of one run."""
 
-    def ready(self, unit: Unit) -> Prepared | JudgeVerdict | None:
-        """The call of the unit, or its verdict where that is known without one; None where it must wait."""
+    def ready(self, unit: Unit) -> Prepared | Sequence[JudgeVerdict]:
+        """The call of the unit, or its verdicts where they are known without one; none where it must wait."""
         ...
 
 
@@ -36,10 +36,12 @@ class ModelBench:
         secret = secrets.token_bytes(SECRET_BYTES)
         self.sitting: Sitting = sit(judge, plan.rubric, secret=secret, served_at=served_at)
 
-    def ready(self, unit: Unit) -> Prepared | JudgeVerdict:
+    def ready(self, unit: Unit) -> Prepared | Sequence[JudgeVerdict]:
         """As the protocol says."""
         order = unit.order or Order.AB
-        return prepare(self.sitting, unit.question, order=order, repeat=unit.repeat, ask=unit.attempt)
+        return prepare_together(
+            self.sitting, unit.questions, order=order, repeat=unit.repeat, ask=unit.attempt
+        )
 
 
 class RuleBench:
@@ -49,9 +51,9 @@ class RuleBench:
         self._judge = judge
         self._checks: Mapping[str, Check] = load_checks(judge)
 
-    def ready(self, unit: Unit) -> JudgeVerdict:
+    def ready(self, unit: Unit) -> Sequence[JudgeVerdict]:
         """As the protocol says; a rule judge never calls."""
-        return grade_by_rule(self._judge, unit.question, checks=self._checks).verdicts[0]
+        return grade_by_rule(self._judge, unit.question, checks=self._checks).verdicts
 
 
 class BaselineBench:
@@ -69,12 +71,12 @@ class BaselineBench:
         """Why some items have no pass or fail; "" where all have."""
         return "; ".join(found.note for found in self._fitted.values() if found.note)
 
-    def ready(self, unit: Unit) -> JudgeVerdict:
+    def ready(self, unit: Unit) -> Sequence[JudgeVerdict]:
         """As the protocol says; a baseline never calls."""
         question = unit.question
         found = self._fitted.get(question.criterion.key) or run_baseline(self._judge, [question.item], {})
         outcome = found.outcomes[question.item.item_id]
-        return JudgeVerdict(
+        verdict = JudgeVerdict(
             judge=self._judge.digest,
             rubric=question.rubric.digest,
             criterion=question.criterion.key,
@@ -90,6 +92,7 @@ class BaselineBench:
             cost_micros=0,
             cost_source=CostSource.UNBILLED,
         )
+        return (verdict,)
 
 
 class PanelBench:
@@ -99,18 +102,18 @@ class PanelBench:
         self._judge, self._said = judge, said
         self._digest = judge.digest
 
-    def ready(self, unit: Unit) -> JudgeVerdict | None:
-        """As the protocol says; None where a vote that matters is still open."""
+    def ready(self, unit: Unit) -> Sequence[JudgeVerdict]:
+        """As the protocol says; none where a vote that matters is still open."""
         question = unit.question
         where = (question.item.item_id, question.criterion.key)
         votes = [self._said.votes(member, *where) for member in self._judge.judges]
         answer = self._judge.decide(votes)
         if answer.reason is not None and answer.reason.is_open:
-            return None
+            return ()
         used = self._judge.used(votes)
         words = [[each.value or str(each.reason) for each in votes[place]] for place in used]
         paid = [self._said.costs.get((self._judge.judges[place].judge, *where)) for place in used]
-        return JudgeVerdict(
+        verdict = JudgeVerdict(
             judge=self._digest,
             rubric=question.rubric.digest,
             criterion=question.criterion.key,
@@ -127,6 +130,7 @@ class PanelBench:
             cost_micros=None if None in paid else sum(micros or 0 for micros in paid),
             cost_source=CostSource.UNBILLED,
         )
+        return (verdict,)
 
 
 def needs_items(plan: RunPlan) -> bool:

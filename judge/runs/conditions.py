@@ -61,6 +61,8 @@ def _asked(plan: RunPlan) -> str:
         words = "both orders of the options or outputs"
     else:
         words = "asked once each" if plan.orders == (None,) else "options in one order"
+    if isinstance(plan.judge, ModelJudge) and plan.judge.several:
+        words += f", up to {max(map(len, plan.together))} criteria in one call"
     return words if plan.repeats == 1 else f"{words}, {plan.repeats} repeats"
 
 

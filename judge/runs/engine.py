@@ -9,7 +9,7 @@ calls than may be in flight have an answer that is not stored, and after a kill 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -19,10 +19,17 @@ from typing import Any, TypeVar
 from calibration.store.calls import tally_calls, tally_verdicts
 from calibration.store.database import Store
 from judge.calls import ModelCallError, ModelClient
-from judge.grading import JudgeVerdict, Prepared, after_unread, conclude, conclude_failed
+from judge.grading import (
+    JudgeVerdict,
+    Prepared,
+    after_unread,
+    asked_for_again,
+    conclude_all,
+    conclude_failed,
+)
 from judge.runs.bench import BaselineBench, Bench, needs_items, seat
 from judge.runs.budget import Budget, Tariff, dollars
-from judge.runs.entries import answer_entry, call_entry, not_sent, reused_entry, unread_entry
+from judge.runs.entries import answer_entries, call_entry, not_sent, reused_entry, unread_entry
 from judge.runs.members import read_members
 from judge.runs.pacing import Pacer
 from judge.runs.plan import RunPlan, Unit
@@ -60,7 +67,8 @@ class RunOptions:
 class _Answer:
     """What a call came to, and the key of its intent."""
 
-    verdict: JudgeVerdict
+    verdicts: tuple[JudgeVerdict, ...]
+    """One a criterion that was asked."""
     call_key: str
 
 
@@ -204,22 +212,22 @@ class Engine:
 
     async def _hand_out(self, unit: Unit | JudgeVerdict, bench: Bench) -> bool:
         """Start the unit's call, or store what is known without one; False where the cap allows no call."""
-        ready = bench.ready(unit) if isinstance(unit, Unit) else unit
-        if isinstance(unit, Unit) and isinstance(ready, Prepared) and not _is_same(unit, ready):
-            return await self._start(unit, ready)
+        ready = bench.ready(unit) if isinstance(unit, Unit) else (unit,)
+        for known in ready.known if isinstance(ready, Prepared) else ready:
+            await self._keep((known,))
         if isinstance(unit, Unit) and isinstance(ready, Prepared):
-            await self._reuse(unit)
-        elif isinstance(ready, JudgeVerdict):
-            await self._keep(ready)
+            if not _is_same(unit, ready):
+                return await self._start(unit, ready)
+            await self._reuse(unit, ready)
         self._room.release()
         return True
 
-    async def _reuse(self, unit: Unit) -> None:
+    async def _reuse(self, unit: Unit, call: Prepared) -> None:
         """Take over what the very same call has answered in another run."""
-        if unit.same is not None:
-            await self._recorder.keep(reused_entry(self._run_key, unit, unit.same))
-            self._done += 1
-            self._tell()
+        taken = [reused_entry(self._run_key, unit, key, unit.same[key]) for key in call.criteria]
+        await self._recorder.keep(*taken)
+        self._done += len(taken)
+        self._tell()
 
     def _read(self, keys: list[str]) -> list[Unit | JudgeVerdict]:
         require_space(self._store, in_flight=self._options.concurrency)
@@ -262,26 +270,26 @@ class Engine:
         """The calls of one unit: one, and a second where the judge asks again for what cannot be read."""
         try:
             answer = await self._made(unit, call, aside)
-            if answer is not None and self._asks_again(unit, answer.verdict):
+            if answer is not None and self._asks_again(unit, answer.verdicts):
                 await self._ask_again(unit, answer)
             elif answer is not None:
-                await self._keep(answer.verdict, unit=unit, call=call, call_key=answer.call_key)
+                await self._keep(answer.verdicts, unit=unit, call=call, call_key=answer.call_key)
         except Exception as error:  # noqa: BLE001  raised by `work`, once the other calls have landed
             self._crash = self._crash or error
             self._end()
         finally:
             self._room.release()
 
-    def _asks_again(self, unit: Unit, verdict: JudgeVerdict) -> bool:
+    def _asks_again(self, unit: Unit, verdicts: Sequence[JudgeVerdict]) -> bool:
         judge = self._plan.judge
         reasks = isinstance(judge, ModelJudge) and judge.reask
-        return reasks and not unit.asked_again and verdict.may_be_asked_again
+        return reasks and not unit.asked_again and asked_for_again(verdicts)
 
     async def _ask_again(self, unit: Unit, unread: _Answer) -> None:
         """The second and last call of a unit whose reply cannot be read; the first stays counted and paid."""
         second = replace(unit, attempt=unit.attempt + 1, asked_again=True)
         call = self._bench.ready(second)
-        self._recorder.put(unread_entry(unread.call_key, unread.verdict))
+        self._recorder.put(unread_entry(unread.call_key, unread.verdicts[0]))
         if not isinstance(call, Prepared):
             raise DeclarationError(f"item {unit.question.item.item_id!r} changed while it was judged")
         aside = self._options.tariff.at_most(call.request)
@@ -292,37 +300,41 @@ class Engine:
             return
         answer = await self._made(second, call, aside)
         if answer is not None:
-            verdict = after_unread(answer.verdict, unread.verdict)
-            await self._keep(verdict, unit=second, call=call, call_key=answer.call_key)
+            verdicts = [
+                after_unread(each, before)
+                for each, before in zip(answer.verdicts, unread.verdicts, strict=False)
+            ]
+            await self._keep(verdicts, unit=second, call=call, call_key=answer.call_key)
 
     async def _made(self, unit: Unit, call: Prepared, aside: int | None) -> _Answer | None:
         """What one call came to, after its intent; None where the run was stopped before the call."""
-        entry = call_entry(self._run_key, unit, shown_digest=call.shown, reserved_micros=aside)
+        entry = call_entry(self._run_key, unit, call, reserved_micros=aside)
         made = False
-        verdict: JudgeVerdict | None = None
+        verdicts: tuple[JudgeVerdict, ...] = ()
         try:
             await self._recorder.intend(entry)
             async with self._slots:
                 made = not self._halted()
                 if made:
-                    verdict = await self._call(call)
+                    verdicts = await self._call(call)
         finally:
             if not made:
                 self._recorder.put(not_sent(entry.key, "the run was stopped before the call was made"))
-            cost = 0 if not made else verdict.cost_micros if verdict is not None else None
+            cost = 0 if not made else verdicts[0].cost_micros if verdicts else None
             self._budget.settle(aside, cost)
-        return None if verdict is None else _Answer(verdict, entry.key)
+        return _Answer(verdicts, entry.key) if verdicts else None
 
-    async def _call(self, call: Prepared) -> JudgeVerdict:
-        """The verdict of a call that is made now."""
+    async def _call(self, call: Prepared) -> tuple[JudgeVerdict, ...]:
+        """The verdicts of a call that is made now; of one that failed its failure alone."""
         if self._client is None:
             raise DeclarationError(f"judge {self._plan.judge.name!r} is a model and no client was given")
         try:
-            verdict = conclude(call, await self._client.complete(call.request))
+            verdicts = conclude_all(call, await self._client.complete(call.request))
         except ModelCallError as error:
-            verdict = conclude_failed(call, error)
+            verdicts = (conclude_failed(call, error),)
             if error.stops_run:
                 self.stop(StopKind.FAULT, str(error))
+        verdict = verdicts[0]  # whether there is a reply at all is the same for every criterion
         if verdict.attempts and not (verdict.reason is not None and verdict.reason.is_open):
             self.clocked.add(verdict.attempts)
         self._watch(verdict)
@@ -330,7 +342,7 @@ class Engine:
             self._slots_open = True
             for _ in range(self._options.concurrency - 1):
                 self._slots.release()
-        return verdict
+        return verdicts
 
     def _watch(self, verdict: JudgeVerdict) -> None:
         """Stop the run where the provider answers nothing any more."""
@@ -347,17 +359,16 @@ class Engine:
 
     async def _keep(
         self,
-        verdict: JudgeVerdict,
+        verdicts: Sequence[JudgeVerdict],
         *,
         unit: Unit | None = None,
         call: Prepared | None = None,
         call_key: str | None = None,
     ) -> None:
         at, item = self._options.now(), unit.item if unit else None
-        entry = answer_entry(self._run_key, verdict, call=call, call_key=call_key, at=at, item=item)
-        await self._recorder.keep(entry)
-        if verdict.reason is None or not verdict.reason.is_open:
-            self._done += 1
+        entries = answer_entries(self._run_key, verdicts, call=call, call_key=call_key, at=at, item=item)
+        await self._recorder.keep(*entries)
+        self._done += sum(each.reason is None or not each.reason.is_open for each in verdicts)
         self._tell()
 
     def _tell(self) -> None:
@@ -385,5 +396,11 @@ class Engine:
 
 
 def _is_same(unit: Unit, call: Prepared) -> bool:
-    """Whether another run has made this very call: same judge, unit and texts as rendered."""
-    return unit.same is not None and unit.same.shown_digest == call.shown
+    """Whether another run has made this very call: same judge, units and texts as rendered."""
+    if not unit.same:
+        return False
+    same = [unit.same.get(key) for key in call.criteria]
+    return all(
+        each is not None and (each.shown_digest, each.criteria) == (call.shown, call.criteria)
+        for each in same
+    )

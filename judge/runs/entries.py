@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -36,20 +36,35 @@ def presentation(order: Order | None) -> Presentation:
     return _PRESENTATIONS[order]
 
 
-def call_entry(
-    run_key: str, unit: Unit, *, shown_digest: str, reserved_micros: int | None = None
-) -> CallEntry:
+def call_entry(run_key: str, unit: Unit, call: Prepared, *, reserved_micros: int | None = None) -> CallEntry:
     """The intent of the unit's next call."""
     return CallEntry(
         run_key=run_key,
         item_key=unit.item.key,
-        criteria=(unit.question.criterion.key,),
+        criteria=call.criteria,
         presentation=presentation(unit.order),
         repeat=unit.repeat,
         attempt=unit.attempt,
-        shown_digest=shown_digest,
+        shown_digest=call.shown,
         reserved_micros=_fits(reserved_micros, _LARGEST_COST),
     )
+
+
+def answer_entries(
+    run_key: str,
+    verdicts: Sequence[JudgeVerdict],
+    *,
+    call_key: str | None,
+    at: datetime,
+    call: Prepared | None = None,
+    item: ItemRef | None = None,
+) -> list[VerdictEntry | FaultEntry]:
+    """What to store of one call: a verdict a criterion, or one fault where it brought none."""
+    entries = [
+        answer_entry(run_key, each, call_key=call_key, at=at, call=call, item=item) for each in verdicts
+    ]
+    faults = [entry for entry in entries if isinstance(entry, FaultEntry)]
+    return [faults[0]] if faults else entries
 
 
 def answer_entry(
@@ -94,12 +109,12 @@ def answer_entry(
     )
 
 
-def reused_entry(run_key: str, unit: Unit, same: SameCall) -> VerdictEntry:
+def reused_entry(run_key: str, unit: Unit, criterion: str, same: SameCall) -> VerdictEntry:
     """The verdict of a call that another run has made: the same in everything, at cost 0."""
     return VerdictEntry(
         run_key=run_key,
         item_id=unit.question.item.item_id,
-        criterion=unit.question.criterion.key,
+        criterion=criterion,
         answer=same.value,
         reason=same.reason,
         detail=same.detail,
@@ -141,12 +156,17 @@ def _fields(verdict: JudgeVerdict, call: Prepared | None) -> Mapping[str, Any] |
         found |= {
             "shown": verdict.evidence,
             "mark": call.prompt.form.mark,
+            "finish": None if verdict.finish == "stop" else verdict.finish,
+            "refusal": verdict.refusal,
+            "asked": list(call.criteria) if call.sitting.judge.several else None,
+        }
+    # what a call took is kept once
+    if call is not None and verdict.criterion == call.questions[0].criterion.key:
+        found |= {
             "tokens": _tokens(verdict.tokens),
             "cost_source": verdict.cost_source.value,
             "attempts": [_known(_attempt(attempt)) for attempt in verdict.attempts],
             "fingerprint": (verdict.fingerprint or "")[:NAME_LIMIT],
-            "finish": None if verdict.finish == "stop" else verdict.finish,
-            "refusal": verdict.refusal,
             "unread": [
                 _known({"raw": _written(each.raw), "tokens": _tokens(each.tokens), "cost": each.cost_micros})
                 for each in verdict.unread

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +12,11 @@ from sqlmodel import Session
 from calibration.store.calls import tally_verdicts
 from calibration.store.items import read_items
 from judge.calls import CostSource, Prices, Tokens
-from judge.prompt import build, marks
-from judge.question import Question, material, settled
+from judge.grading import Prepared, Sitting, prepare_together, sit
+from judge.question import Question
 from judge.runs.budget import Tariff
 from judge.runs.plan import RunPlan, recorded_run
 from judge.spec import ModelJudge, ReasonPlace
-from rubrics.criterion import Criterion
 from rubrics.item import Item
 from rubrics.order import Order
 
@@ -89,15 +89,15 @@ def estimate(*, session: Session, plan: RunPlan, tariff: Tariff, source: CostSou
     if not isinstance(judge, ModelJudge):
         return Estimate(plan.units, done, 0, plan.units - done, 0, 0, 0, 0, 0, 0, CostSource.UNBILLED)
     sample = _sample(session, judge, plan)
-    calls, tokens_in = sample.scaled(plan.units - done)
+    calls, tokens_in, asked = sample.scaled(plan.units - done)
     told = judge.reason is not ReasonPlace.NONE
     longest = judge.parameters.max_output_tokens
-    tokens_out = calls * min(TOKENS_A_REASON if told else TOKENS_A_VERDICT, longest)
+    tokens_out = min(asked * (TOKENS_A_REASON if told else TOKENS_A_VERDICT), calls * longest)
     return Estimate(
         units=plan.units,
         done=done,
         calls=calls,
-        without_call=plan.units - done - calls,
+        without_call=plan.units - done - asked,
         sampled=sample.items,
         tokens_in=tokens_in,
         tokens_out=tokens_out,
@@ -113,37 +113,49 @@ class _Sample:
     """Some items, each asked about every criterion in one order."""
 
     items: int
+    units: int
+    calls: int
     asked: int
-    called: int
-    """Of those asked, how many need a call."""
+    """Of the units, how many these calls ask about."""
     characters: int
     """Of the messages of those calls."""
 
-    def scaled(self, units: int) -> tuple[int, int]:
-        """Calls and input tokens of so many units."""
-        if not self.called:
-            return 0, 0
-        calls = math.ceil(units * self.called / self.asked)
-        return calls, math.ceil(calls * self.characters / self.called / CHARACTERS_A_TOKEN)
+    def scaled(self, units: int) -> tuple[int, int, int]:
+        """Calls, input tokens, and units that are asked about, of so many units."""
+        if not self.calls:
+            return 0, 0, 0
+        calls = math.ceil(units * self.calls / self.units)
+        tokens = math.ceil(calls * self.characters / self.calls / CHARACTERS_A_TOKEN)
+        return calls, tokens, math.ceil(units * self.asked / self.units)
 
 
 def _sample(session: Session, judge: ModelJudge, plan: RunPlan) -> _Sample:
     keys = plan.item_keys[:: max(1, math.ceil(len(plan.item_keys) / SAMPLE))]
     items = [item for _, item in read_items(session=session, keys=keys) if isinstance(item, Item)]
-    asked = [_characters(judge, plan, criterion, item) for criterion in plan.criteria for item in items]
-    called = [characters for characters in asked if characters is not None]
-    return _Sample(len(items), len(asked), len(called), sum(called))
+    sitting = sit(judge, plan.rubric, secret=_ANY_SECRET, served_at=_ANY_ADDRESS)
+    ready = [_ready(sitting, plan, item) for item in items]
+    calls = [call for each in ready for call in each]
+    return _Sample(
+        items=len(items),
+        units=len(items) * len(plan.criteria),
+        calls=len(calls),
+        asked=sum(len(call.criteria) for call in calls),
+        characters=sum(len(message.content) for call in calls for message in call.prompt.messages),
+    )
 
 
-def _characters(judge: ModelJudge, plan: RunPlan, criterion: Criterion, item: Item) -> int | None:
-    """Characters of the messages that ask this; None where nothing has to be asked."""
-    question = Question(plan.rubric, criterion, item)
-    texts = material(judge, question)
-    if settled(judge, question, texts) is not None:
-        return None
+_ANY_SECRET = b"of prompts that nobody is sent"
+_ANY_ADDRESS = "http://127.0.0.1:1/v1"
+
+
+def _ready(sitting: Sitting, plan: RunPlan, item: Item) -> Iterator[Prepared]:
+    """The calls that ask about the item in one order."""
     order = plan.orders[0] or Order.AB
-    prompt = build(judge, question, texts, order=order, call_marks=marks(b"estimate", item.item_id))
-    return sum(len(message.content) for message in prompt.messages)
+    for criteria in plan.together:
+        questions = [Question(plan.rubric, criterion, item) for criterion in criteria]
+        call = prepare_together(sitting, questions, order=order)
+        if isinstance(call, Prepared):
+            yield call
 
 
 def _cost(tariff: Tariff, tokens_in: int, tokens_out: int) -> int | None:

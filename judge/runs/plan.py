@@ -17,7 +17,7 @@ from calibration.store.sets import get_set_by_digest
 from calibration.store.text import stored_json
 from judge.baselines import BaselineName
 from judge.panel import CascadeJudge, PanelJudge
-from judge.question import Question
+from judge.question import Question, asked_together
 from judge.runs.members import Ground, find_members
 from judge.spec import BaselineJudge, ExternalJudge, JudgeSpec, ModelJudge, RuleJudge
 from rubrics.criterion import Criterion
@@ -26,7 +26,7 @@ from rubrics.errors import DeclarationError, RecordError
 from rubrics.item import Split
 from rubrics.order import Order, presentations
 from rubrics.rubric import Rubric
-from rubrics.scale import BinaryScale
+from rubrics.scale import BinaryScale, PreferenceScale
 
 FITTED = frozenset({BaselineName.LENGTH, BaselineName.WORD_OVERLAP})
 """Baselines that learn from the reference labels."""
@@ -34,7 +34,7 @@ FITTED = frozenset({BaselineName.LENGTH, BaselineName.WORD_OVERLAP})
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What gets exactly one verdict of a run."""
+    """What gets exactly one verdict of a run; with others where one call asks about several criteria."""
 
     item: ItemRef
     """The item and the very text that is judged."""
@@ -47,8 +47,15 @@ class Unit:
     """From 1; one more than the unit was asked before."""
     asked_again: bool = False
     """Whether a reply could not be read and the unit was asked once more: it is not asked so again."""
-    same: SameCall | None = None
-    """The verdict of another run on the very same call, where there is one."""
+    same: Mapping[str, SameCall] = field(default_factory=dict)
+    """By criterion the verdict of another run on a call about it, where there is one."""
+    beside: tuple[Question, ...] = ()
+    """What else of the item the same call asks, each with a verdict of its own."""
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """All that the call asks of the item, in the order of the rubric."""
+        return (self.question, *self.beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +102,16 @@ class RunPlan:
             **labels,
         }
 
-    def asks(self) -> Iterator[tuple[Criterion, Order | None, int]]:
-        """What is asked of each item: criterion, order, repeat; what shares a prompt's beginning together."""
+    @property
+    def together(self) -> tuple[tuple[Criterion, ...], ...]:
+        """The criteria by the call that asks about them."""
+        return _groups(self.judge, self.rubric, self.criteria)
+
+    def asks(self) -> Iterator[tuple[tuple[Criterion, ...], Order | None, int]]:
+        """What is asked of each item: criteria, order, repeat; what shares a prompt's beginning together."""
         repeats = range(1, self.repeats + 1)
-        for repeat, criterion, order in product(repeats, self.criteria, self.orders):
-            yield criterion, order, repeat
+        for repeat, criteria, order in product(repeats, self.together, self.orders):
+            yield criteria, order, repeat
 
 
 def plan_run(  # noqa: PLR0913 - keyword-only: what identifies a plan
@@ -122,7 +134,8 @@ def plan_run(  # noqa: PLR0913 - keyword-only: what identifies a plan
         rubric: a published rubric.
         dataset: whose calibration items are judged, where no set is given.
         set_digest: the set whose members are judged.
-        criteria: keys; none means every criterion that this judge can answer.
+        criteria: keys; none means every criterion that this judge can answer. Those that share a call with
+            one of them are judged too.
         repeats: how often each presentation is asked; the first repeat is the judge's verdict.
         rule: how labels become the references that a fitted baseline learns from; no matter for others.
         split: which items of a dataset; others than calibration items are never evidence about a judge.
@@ -193,7 +206,27 @@ def _criteria(judge: JudgeSpec, rubric: Rubric, wanted: Sequence[str]) -> tuple[
         raise DeclarationError(
             f"judge {str(judge.name)!r} can answer no criterion of {rubric.ref}, which has: {keys}"
         )
-    return chosen
+    return tuple(criterion for group in _groups(judge, rubric, chosen) for criterion in group)
+
+
+def _groups(
+    judge: JudgeSpec, rubric: Rubric, criteria: Sequence[Criterion]
+) -> tuple[tuple[Criterion, ...], ...]:
+    """The criteria by the call that asks about them, with those that share it."""
+    if not isinstance(judge, ModelJudge) or not judge.several:
+        return tuple((criterion,) for criterion in criteria)
+    _require_no_preference(judge, rubric)
+    groups = asked_together(judge, rubric.criteria)
+    return tuple(group for group in groups if any(criterion in criteria for criterion in group))
+
+
+def _require_no_preference(judge: ModelJudge, rubric: Rubric) -> None:
+    for criterion in rubric.criteria:
+        if isinstance(criterion.scale, PreferenceScale):
+            raise DeclarationError(
+                f"judge {str(judge.name)!r} asks several criteria in one call, which is for pass or fail "
+                f"criteria and levels, and {criterion.key!r} is a preference; declare `criteria_per_call: 1`"
+            )
 
 
 def _can_answer(judge: JudgeSpec, criterion: Criterion) -> bool:

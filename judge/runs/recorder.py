@@ -129,11 +129,15 @@ class Recorder:
             self._group.faults.append(answer)
         self._wake.set()
 
-    async def keep(self, answer: VerdictEntry | FaultEntry) -> None:
-        """Hand over an answer; waits only where as many are waiting as may be in flight."""
+    async def keep(self, *answers: VerdictEntry | FaultEntry) -> None:
+        """Hand over the answers of one call, stored together or not at all.
+
+        Waits only where as many are waiting as may be in flight.
+        """
         self._check()
         group = self._group
-        self.put(answer)
+        for answer in answers:
+            self.put(answer)
         if group.answers >= self._backlog:
             await self._committed(group)
 

@@ -13,8 +13,8 @@ from calibration.store.items import Scope
 from calibration.store.judges import RunOrigin, RunState, StoredRun, add_run, get_judge, list_runs, move_run
 from calibration.store.payloads import StoredText, read_payloads
 from calibration.store.verdicts import StoredVerdict, VerdictEntry, add_verdicts, iter_verdicts
-from judge.parsing import READING_VERSION, Parsed, Reading, parse
-from judge.prompt import frame
+from judge.parsing import READING_VERSION, Parsed, Reading, SeveralForm, parse, parse_several
+from judge.prompt import frame, frame_several
 from judge.runs.plan import RunPlan
 from judge.spec import ENGINE, ModelJudge
 from rubrics.digest import digest, short
@@ -146,11 +146,16 @@ def _again(
 
 def _parsed(plan: RunPlan, judge: ModelJudge, verdict: StoredVerdict, said: Mapping[str, Any]) -> Parsed:
     kept = said.get("fields") or {}
-    form = frame(judge, plan.rubric.criterion(verdict.criterion), Order(verdict.order or "ab")).form
+    order, keys = Order(verdict.order or "ab"), kept.get("asked") or [verdict.criterion]
+    criteria = [plan.rubric.criterion(key) for key in keys]
+    form = (frame_several(judge, criteria, order) if judge.several else frame(judge, criteria[0], order)).form
     if judge.reading is Reading.MARKED:
         form = replace(form, reading=Reading.MARKED, mark=str(kept.get("mark", "")))
-    finish = kept.get("finish") or _FINISHES.get(verdict.detail or "", "stop")
-    return parse(str(said["raw"]), form, finish=str(finish), refusal=kept.get("refusal"))
+    finish = str(kept.get("finish") or _FINISHES.get(verdict.detail or "", "stop"))
+    raw, refusal = str(said["raw"]), kept.get("refusal")
+    if isinstance(form, SeveralForm):
+        return parse_several(raw, form, finish=finish, refusal=refusal)[verdict.criterion]
+    return parse(raw, form, finish=finish, refusal=refusal)
 
 
 def _entry(

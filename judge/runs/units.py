@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from sqlmodel import Session
 
+from calibration.store.calls import Unit as StoredUnit
 from calibration.store.calls import asked_again, attempts_made, same_calls, settled_units
 from calibration.store.inserting import batches
-from calibration.store.items import ErasedItem, ItemRef, read_bound_items, read_items
+from calibration.store.items import ErasedItem, read_bound_items, read_items
 from judge.calls import CostSource
 from judge.grading import JudgeVerdict
 from judge.question import Question
@@ -24,7 +24,7 @@ from rubrics.verdict import UnknownReason
 CHUNK = 100
 """Items that are read at once."""
 
-Ask = tuple[Criterion, Order | None, int]
+Ask = tuple[tuple[Criterion, ...], Order | None, int]
 
 
 def chunks(plan: RunPlan) -> Iterator[list[str]]:
@@ -55,17 +55,31 @@ def open_units(
         else {}
     )
     asks = tuple(plan.asks())
-    wanted = [key for key in keys if any(_unit(key, ask) not in settled for ask in asks)]
+    wanted = [key for key in keys if any(unit not in settled for ask in asks for unit, _ in _units(key, ask))]
     items = {ref.key: (ref, item) for ref, item in read_bound_items(session=session, keys=wanted)}
     wanted.sort(key=lambda key: _shared(items[key][1]))
     for ask in asks:
         for key in wanted:
-            unit = _unit(key, ask)
-            if unit not in settled:
-                found = _asked(plan, *items[key], ask, made.get(unit, 0) + 1)
-                if isinstance(found, Unit) and unit in same:
-                    found = replace(found, same=same[unit])
-                yield replace(found, asked_again=True) if unit in again and isinstance(found, Unit) else found
+            wants = [(unit, criterion) for unit, criterion in _units(key, ask) if unit not in settled]
+            if not wants:
+                continue
+            units = [unit for unit, _ in wants]
+            ref, item = items[key]
+            if not isinstance(item, Item):
+                yield from (_erased(plan, item, criterion, ask) for _, criterion in wants)
+                continue
+            _, order, repeat = ask
+            first, *beside = (Question(plan.rubric, criterion, item) for _, criterion in wants)
+            yield Unit(
+                item=ref,
+                question=first,
+                order=order,
+                repeat=repeat,
+                attempt=max(made.get(unit, 0) for unit in units) + 1,
+                asked_again=any(unit in again for unit in units),
+                same={unit[1]: same[unit] for unit in units if unit in same},
+                beside=tuple(beside),
+            )
 
 
 def all_items(*, session: Session, plan: RunPlan) -> Iterator[Item]:
@@ -76,17 +90,14 @@ def all_items(*, session: Session, plan: RunPlan) -> Iterator[Item]:
                 yield item
 
 
-def _unit(key: str, ask: Ask) -> tuple[str, str, str, int]:
-    criterion, order, repeat = ask
-    return (key, criterion.key, presentation(order), repeat)
+def _units(key: str, ask: Ask) -> list[tuple[StoredUnit, Criterion]]:
+    """What gets a verdict of its own, with its criterion."""
+    criteria, order, repeat = ask
+    return [((key, criterion.key, presentation(order), repeat), criterion) for criterion in criteria]
 
 
-def _asked(
-    plan: RunPlan, ref: ItemRef, item: Item | ErasedItem, ask: Ask, attempt: int
-) -> Unit | JudgeVerdict:
-    criterion, order, repeat = ask
-    if isinstance(item, Item):
-        return Unit(ref, Question(plan.rubric, criterion, item), order, repeat, attempt)
+def _erased(plan: RunPlan, item: ErasedItem, criterion: Criterion, ask: Ask) -> JudgeVerdict:
+    _, order, repeat = ask
     return JudgeVerdict(
         judge=plan.judge.digest,
         rubric=plan.rubric.digest,

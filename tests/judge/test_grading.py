@@ -48,6 +48,8 @@ from tests.judge.cases import BETTER, PAIRWISE, SECRET, STATES, TONE, ask, item,
 from tests.judge.hostile import HOSTILE
 
 Handler = Callable[[ModelRequest], ModelReply | ModelCallError]
+WRITTEN = (Reading.STRUCTURED, Reading.MARKED)
+"""Readings of a reply that is written; a decision is tested in test_decisions."""
 
 
 def run(question: Question, handler: Handler, spec: ModelJudge | None = None) -> tuple[Graded, FakeTransport]:
@@ -131,7 +133,7 @@ def test_one_order_is_one_call() -> None:
 
 
 @pytest.mark.parametrize("policy", [None, "", " \n", "\u200b"])
-@pytest.mark.parametrize("reading", Reading)
+@pytest.mark.parametrize("reading", WRITTEN)
 def test_a_judge_that_would_accept_everything_cannot_accept_missing_evidence(
     policy: str | None, reading: Reading
 ) -> None:
@@ -152,7 +154,7 @@ def test_the_same_judge_accepts_the_item_with_its_evidence() -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("meaning", ["fail", "pass"])
-@pytest.mark.parametrize("reading", Reading)
+@pytest.mark.parametrize("reading", WRITTEN)
 def test_with_a_proper_model_a_hostile_output_changes_no_verdict(
     name: str, meaning: str, reading: Reading
 ) -> None:
@@ -188,7 +190,7 @@ ECHOES: dict[str, Callable[[ModelRequest], str]] = {
 
 @pytest.mark.parametrize("echo", ECHOES)
 @pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("reading", Reading)
+@pytest.mark.parametrize("reading", WRITTEN)
 def test_with_a_garbage_model_a_hostile_output_is_never_a_verdict(
     echo: str, name: str, reading: Reading
 ) -> None:
@@ -213,7 +215,7 @@ def test_a_model_that_quotes_the_output_before_its_own_verdict_is_understood(nam
 
 
 @settings(max_examples=150, derandomize=True, deadline=None)
-@given(st.text() | st.none(), st.sampled_from(["stop", "length", None]), st.sampled_from(list(Reading)))
+@given(st.text() | st.none(), st.sampled_from(["stop", "length", None]), st.sampled_from(WRITTEN))
 def test_any_reply_is_an_answer_or_a_reasoned_unknown(
     text: str | None, finish: str | None, reading: Reading
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from judge.parsing import MAX_REPLY, AnswerForm, Parsed, Reading, parse
+from judge.parsing import MAX_REPLY, AnswerForm, Parsed, Reading, SeveralForm, parse, parse_several
 from rubrics.answer import Answer, answered, no_answer
 from rubrics.verdict import UnknownReason
 
@@ -301,3 +301,112 @@ def test_a_hostile_reply_costs_little() -> None:
     """Nested openings with a long tail are bounded in the work that they cause."""
     nested = '{"a":[' * 800
     assert read(f"{MARK}{nested}{'1,' * 45_000}", MARKED) == invalid("unparsed")
+
+
+BOTH = SeveralForm(Reading.STRUCTURED, (("terms", STRUCTURED), ("tone", LEVELS)))
+BOTH_MARKED = SeveralForm(Reading.MARKED, BOTH.forms, mark=MARK)
+TONE = '"tone": {"verdict": 2}'
+GOOD = f'{{"terms": {PASS}, {TONE}}}'
+
+
+def both(text: str | None, form: SeveralForm = BOTH, **reply: Any) -> list[Answer]:
+    """The answers in a finished reply about two criteria."""
+    found = parse_several(text, form, **{"finish": "stop", **reply})
+    assert list(found) == ["terms", "tone"]
+    return [each.answer for each in found.values()]
+
+
+@pytest.mark.parametrize("text", [GOOD, f"```json\n{GOOD}\n```", f'{{{TONE}, "terms": {PASS}}}'])
+def test_one_object_answers_several_criteria(text: str) -> None:
+    """Alone or in one fence, its keys in any order; reasons are kept by criterion."""
+    assert both(text) == [answered("pass"), answered("2")]
+    found = parse_several(text, BOTH, finish="stop")
+    assert [each.rationale for each in found.values()] == ["It cites rule 4.", ""]
+
+
+@pytest.mark.parametrize(
+    ("terms", "detail"),
+    [
+        ("", "unparsed"),
+        ('"terms": "pass", ', "unparsed"),
+        ('"terms": null, ', "unparsed"),
+        ('"terms": {"verdict": "pass"}, ', "unparsed"),  # the reason is part of the form
+        ('"terms": {"reason": "x", "verdict": "pass", "score": 1}, ', "unparsed"),
+        ('"terms": {"reason": "x", "verdict": {"verdict": "pass"}}, ', "unparsed"),
+        ('"terms": {"reason": "x", "verdict": "maybe"}, ', "out_of_range"),
+        ('"terms": {"reason": "x", "verdict": "pass", "verdict": "fail"}, ', "contradictory"),
+        (f'"terms": {PASS}, "terms": {FAIL}, ', "contradictory"),
+        (f'"terms": {PASS}, "terms": {PASS}, ', "unparsed"),
+    ],
+)
+def test_one_bad_criterion_leaves_the_other(terms: str, detail: str) -> None:
+    """Missing, of another form, off the scale, contradictory: unknown for that criterion alone."""
+    assert both(f"{{{terms}{TONE}}}") == [invalid(detail), answered("2")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "",
+        "terms: pass, tone: 2",
+        f"Here: {GOOD}",
+        f"[{GOOD}]",
+        PASS,
+        f'{{"terms": {PASS}, {TONE}, "other": {PASS}}}',
+        f'{{"terms": {{"reason": "x", "\\u0076erdict": "pass"}}, {TONE}}}',
+    ],
+)
+def test_a_reply_of_another_form_settles_every_criterion(text: str | None) -> None:
+    """No object, not alone, keys that were not asked, a key spelled with escapes: all are unparsed."""
+    assert both(text) == [invalid("unparsed")] * 2
+
+
+def test_what_came_without_an_answer_settles_every_criterion() -> None:
+    """Cut off, filtered, refused by the provider or in words."""
+    assert both(GOOD, finish="length") == [invalid("truncated")] * 2
+    assert both(GOOD, finish="content_filter") == [invalid("content_filter")] * 2
+    assert both(GOOD, refusal="No.") == [no_answer("abstained", "refusal")] * 2
+    assert both("I'm sorry, I can't help with that.") == [no_answer("abstained", "refusal")] * 2
+
+
+def test_after_the_mark_the_last_object_counts_for_each_criterion() -> None:
+    """What stands before the mark never counts; an object that differs spoils what it differs in."""
+    other = f'{{"terms": {FAIL}, {TONE}}}'
+    marked = f"VERDICT {MARK}\n"
+    assert both(f"{other} {marked}{GOOD}", BOTH_MARKED) == [answered("pass"), answered("2")]
+    assert both(f"{marked}{other} {GOOD}", BOTH_MARKED) == [invalid("contradictory"), answered("2")]
+    assert both(f"{marked}{PASS} {GOOD}", BOTH_MARKED) == [invalid("contradictory")] * 2
+    assert both(f"{marked}{GOOD} verdict: fail", BOTH_MARKED) == [invalid("contradictory"), answered("2")]
+    assert both(f'{marked}{GOOD} {{"verdict": ', BOTH_MARKED) == [invalid("contradictory")] * 2
+    assert both(f"{marked}{{{TONE}}}", BOTH_MARKED) == [invalid("unparsed"), answered("2")]
+    for nothing in (GOOD, f"{marked}none", f"{marked}{PASS}"):
+        assert both(nothing, BOTH_MARKED) == [invalid("unparsed")] * 2
+
+
+def test_a_form_of_several_criteria_has_a_mark_where_it_is_marked() -> None:
+    """As the form of one criterion."""
+    with pytest.raises(ValueError, match="exactly `marked` has a mark"):
+        SeveralForm(Reading.MARKED, BOTH.forms)
+
+
+PIECES = (
+    *'{}[]",: \\\n',
+    '{"terms": ',
+    '"tone": ',
+    '"verdict": ',
+    '"reason"',
+    '"pass"',
+    "2",
+    MARK,
+    PASS,
+    GOOD,
+)
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(st.lists(st.sampled_from(PIECES)).map("".join))
+def test_any_reply_is_an_answer_or_a_reasoned_unknown_for_each(text: str) -> None:
+    """Pieces of replies in any order: no crash, and exactly the criteria that were asked."""
+    for form in (BOTH, BOTH_MARKED):
+        assert len(both(text, form)) == 2

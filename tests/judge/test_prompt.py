@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from judge.fence import Flag, original, show
-from judge.parsing import Reading, parse
+from judge.parsing import AnswerForm, Reading, parse
 from judge.prompt import Marks, Prompt, build, marks
 from judge.question import Question, material, settled
 from judge.spec import BlankOutput, Labels, ModelJudge, ReasonPlace, TextOrder
@@ -36,14 +36,20 @@ def prompt(
     return build(spec, question, material(spec, question), order=order, call_marks=call_marks)
 
 
+def form_of(built: Prompt) -> AnswerForm:
+    """What the reply must look like."""
+    assert isinstance(built.form, AnswerForm)
+    return built.form
+
+
 def offered(built: Prompt) -> list[str]:
     """The words that the reply may give, in the order shown."""
-    return [word for word, _ in built.form.options]
+    return [word for word, _ in form_of(built).options]
 
 
 def meaning(built: Prompt, word: str) -> Answer:
     """What a word in the reply means."""
-    return dict(built.form.options)[word]
+    return dict(form_of(built).options)[word]
 
 
 def test_the_question_stands_before_and_after_the_texts() -> None:
@@ -231,7 +237,7 @@ def test_the_schema_and_the_words_ask_for_the_same_object(place: ReasonPlace, ke
     shown = re.search(r"nothing else: (\{.*\})$", built.messages[0].content, re.MULTILINE)
     assert shown is not None
     assert list(json.loads(shown[1])) == keys
-    assert built.form.keys == set(keys)
+    assert form_of(built).keys == set(keys)
 
 
 def test_a_marked_reading_asks_for_the_calls_mark() -> None:
@@ -241,7 +247,7 @@ def test_a_marked_reading_asks_for_the_calls_mark() -> None:
     assert built.messages[1].content.endswith(f"\nVERDICT {MARKS.reply}")
     assert MARKS.reply not in built.messages[0].content
     reply = f'I think so.\nVERDICT {MARKS.reply}\n{{"reason": "as said", "verdict": "pass"}}'
-    assert parse(reply, built.form, finish="stop").answer == answered("pass")
+    assert parse(reply, form_of(built), finish="stop").answer == answered("pass")
 
 
 @pytest.mark.parametrize("criterion", [STATES, TONE, BETTER], ids=lambda c: str(c.key))
@@ -251,10 +257,10 @@ def test_every_offered_word_is_read_as_what_it_means(criterion: Any, order: Orde
     """A model that follows the instructions is understood, on every scale and in every order."""
     question = ask(pair()) if criterion is BETTER else ask(item(), criterion)
     built = prompt(question, order=order, labels=labels)
-    for word, wanted in built.form.options:
+    for word, wanted in form_of(built).options:
         reply = json.dumps({"reason": "r", "verdict": word})
-        assert parse(reply, built.form, finish="stop").answer == wanted
-    values = {wanted.value for _, wanted in built.form.options if wanted.value is not None}
+        assert parse(reply, form_of(built), finish="stop").answer == wanted
+    values = {wanted.value for _, wanted in form_of(built).options if wanted.value is not None}
     assert values == set(criterion.answers)
 
 
@@ -409,8 +415,8 @@ def test_a_prompt_set_without_a_template_for_the_scale_is_named() -> None:
 
 def test_the_shipped_prompts_are_whole() -> None:
     """Every set that ships has a template for every scale, without a placeholder left open."""
-    assert shipped() == ("brief@1", "reference@1", "standard@1", "trajectory@1")
-    for ref in shipped():
+    assert shipped() == ("brief@1", "reference@1", "several@1", "standard@1", "trajectory@1")
+    for ref in set(shipped()) - {"several@1"}:  # which is for several criteria at once
         assert load_prompt(ref).ref == ref
         for question in (ask(item()), ask(item(), TONE), ask(pair())):
             for message in prompt(question, prompt=ref).messages:

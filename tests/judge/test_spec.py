@@ -40,18 +40,20 @@ from tests.judge.cases import judge as model_judge
 SHA = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 KNOWN = "c90923600a3dca657f977c2826488158563207104a34fb10e266b422532cd493"
 NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,10}[a-z0-9]", fullmatch=True)
-STANDARD = load_prompt("standard@1")
+SEVERAL = load_prompt("several@1")
+STANDARD = load_prompt("standard@1").model_copy(update={"several": SEVERAL.several})
 
 
 @st.composite
 def prompts(draw: st.DrawFn) -> Any:
     """The shipped prompt, or one with a word more in one of its parts."""
-    part = draw(st.sampled_from(["none", "version", "system", "user"]))
+    part = draw(st.sampled_from(["none", "version", "system", "user", "several"]))
     if part == "none":
         return STANDARD
     if part == "version":
         return STANDARD.model_copy(update={"version": draw(st.integers(2, 9))})
-    scale = draw(st.sampled_from(["binary", "ordinal", "preference"]))
+    scale = "several" if part == "several" else draw(st.sampled_from(["binary", "ordinal", "preference"]))
+    part = "system" if part == "several" else part
     template = getattr(STANDARD, scale)
     changed = template.model_copy(update={part: f"{getattr(template, part)} {draw(NAMES)}"})
     return STANDARD.model_copy(update={scale: changed})
@@ -85,6 +87,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "order": st.sampled_from(OrderPolicy),
     "texts": st.sampled_from([TextOrder.EVIDENCE_FIRST, TextOrder.CANDIDATE_FIRST]),
     "abstention": st.booleans(),
+    "criteria_per_call": st.sampled_from([1, 2, 3, "all"]),
     "blank_output": st.sampled_from(BlankOutput),
     "max_characters": st.none() | st.integers(1, 10_000),
     "show": st.none() | st.lists(st.sampled_from(["input", "policy", "notes"]), unique=True).map(tuple),
@@ -145,7 +148,7 @@ OTHER: dict[str, Any] = {
     "prompt.version": 2,
     **{
         f"prompt.{s}.{part}": "other"
-        for s in ("binary", "ordinal", "preference")
+        for s in ("binary", "ordinal", "preference", "several")
         for part in ("system", "user")
     },
     "reading": Reading.MARKED,
@@ -154,6 +157,7 @@ OTHER: dict[str, Any] = {
     "order": OrderPolicy.AS_DECLARED,
     "texts": TextOrder.CANDIDATE_FIRST,
     "abstention": False,
+    "criteria_per_call": 2,
     "blank_output": BlankOutput.ASK,
     "max_characters": 1,
     "show": (),
@@ -164,7 +168,7 @@ OTHER: dict[str, Any] = {
 @pytest.mark.parametrize("leaf", [leaf for leaf in _leaves(ModelJudge) if leaf != "kind"])
 def test_every_single_value_is_in_the_digest(leaf: str) -> None:
     """Changed alone, each value down to one template's text moves the digest."""
-    base = model_judge()
+    base = model_judge(prompt=STANDARD)
     assert _changed(base, leaf.split("."), OTHER[leaf]).digest != base.digest
 
 
@@ -195,7 +199,45 @@ def test_what_is_written_out_or_left_to_the_default_is_the_same_judge() -> None:
 
 def test_the_digest_of_a_known_judge_does_not_move() -> None:
     """This digest is stored in people's databases: a change here takes every judge's admission away."""
-    assert parse_judge("kind: model\nname: a\nmodel: openai/x\n").digest == KNOWN
+    known = parse_judge("kind: model\nname: a\nmodel: openai/x\n")
+    assert known.digest == KNOWN
+    assert "several" not in known.model_dump(mode="json")["prompt"]
+    one_by_one = parse_judge("kind: model\nname: a\nmodel: openai/x\ncriteria_per_call: 1\n")
+    assert one_by_one.digest == KNOWN
+
+
+FIRST = "kind: model\nname: a\nmodel: openai/x\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ("criteria_per_call: 0\n", "0 is no number of criteria; give 1 to 50, or `all`"),
+        ("criteria_per_call: 51\n", "51 is no number of criteria"),
+        ("criteria_per_call: true\n", "True is no number of criteria"),
+        ("criteria_per_call: most\n", "'most' is no number of criteria"),
+        ("criteria_per_call: all\n", "needs a prompt for several criteria, and standard@1 has none"),
+        (
+            "criteria_per_call: 2\nprompt: several@1\nreading: decision\nreason: none\n"
+            "parameters: {temperature: null}\n",
+            "asks about one criterion a call, as a decision is one verdict",
+        ),
+    ],
+)
+def test_criteria_per_call_is_refused_where_it_cannot_be(more: str, words: str) -> None:
+    """A number from 1, or all; with a prompt for several criteria; never a typed decision; by its line."""
+    with pytest.raises(TableError, match=r"judge:4: criteria_per_call") as raised:
+        parse_judge(FIRST + more)
+    assert words in str(raised.value)
+
+
+def test_a_judge_of_several_criteria_is_recorded_and_read_back() -> None:
+    """Its number is part of it: 2, 3 and all are three judges, and none is the one that asks one by one."""
+    judges = [parse_judge(f"{FIRST}criteria_per_call: {n}\nprompt: several@1\n") for n in (1, 2, 3, "all")]
+    assert len({each.digest for each in judges}) == 4
+    for each in judges:
+        assert ModelJudge.model_validate(each.model_dump(mode="json")) == each
+    assert [isinstance(each, ModelJudge) and each.several for each in judges] == [False, True, True, True]
 
 
 def test_a_stored_judge_is_read_back_the_same() -> None:
@@ -227,7 +269,7 @@ MODEL = "kind: model\nname: a\nmodel: openai/x\n"
         (f"{MODEL}parameters:\n  temperature: 3\n", 5, "less than or equal to 2"),
         (f"{MODEL}parameters:\n  temperature: true\n", 5, "temperature"),
         (f"{MODEL}labels: digits\n", 4, "allowed: 'words' or 'letters'"),
-        (f"{MODEL}prompt: standard@99\n", 4, "there are: brief@1, reference@1, standard@1, trajectory@1"),
+        (f"{MODEL}prompt: standard@99\n", 4, "there are: brief@1, reference@1, several@1, standard@1, traj"),
         (f"{MODEL}endpoint: compatible\n", 4, "'compatible' needs 'api_base'"),
         (f"{MODEL}endpoint: embedded\n", 4, "'embedded' needs 'weights'"),
         (f"{MODEL}endpoint: embedded\nweights: abc\n", 5, "'abc' is no SHA-256"),
