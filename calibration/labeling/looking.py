@@ -154,6 +154,16 @@ def sessions_of(*, store: Store, rater: str, now: datetime) -> tuple[SessionInfo
         return tuple(found)
 
 
+def handed_on(*, store: Store, rater: str, assignment: str | None = None) -> int:
+    """How many of the rater's items were given to somebody else: all of them, or 1 or 0 for this one."""
+    with store.read() as reading:
+        if assignment is not None:
+            found = get_assignment(session=reading, key=assignment)
+            return int(found is not None and found.rater == rater and found.state == "reassigned")
+        seats = seats_of(session=reading, rater=rater, kind="rate")
+        return sum(counts_of(session=reading, seat=seat).get("reassigned", 0) for seat in seats)
+
+
 def newer_rubric(*, store: Store, session: str, own: Rubric | None = None) -> Rubric | None:
     """A version of the session's rubric that was published after its own; None where there is none.
 

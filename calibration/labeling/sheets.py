@@ -25,6 +25,7 @@ from calibration.labeling.handing import live, newest
 from calibration.labeling.records import Answer, TaskKind, shown_answers
 from calibration.labeling.storing import finish, store_answer
 from calibration.labeling.tasks import (
+    STREAM,
     Held,
     check_answer,
     fields_of,
@@ -35,6 +36,7 @@ from calibration.labeling.tasks import (
 )
 from calibration.labels import Blindness
 from calibration.store.assignments import assignments_of, hand_out
+from calibration.store.chain import append_event
 from calibration.store.database import Store
 from calibration.store.items import ErasedItem
 from calibration.store.rubrics import get_rubric_by_digest
@@ -249,6 +251,18 @@ def take_sheet(*, store: Store, lines: Sequence[str], now: datetime) -> Taken:
         RaterRefused: the session takes no answers.
     """
     header, answers = _read(lines)
+    try:
+        added = _take_all(store, header, answers, now)
+    except (RaterRefused, TableError) as refused:
+        _audit(store, header, str(refused), now)
+        raise
+    return Taken(header.session, header.rater, added, len(answers) - added)
+
+
+def _take_all(
+    store: Store, header: SheetHeader, answers: Sequence[tuple[int, SheetLine]], now: datetime
+) -> int:
+    """How many answers are new; all of them are taken in one transaction, or none."""
     with store.write() as session:
         labeling = get_session(session=session, session_name=header.session)
         refuse_unless_running(labeling, now)
@@ -262,7 +276,22 @@ def take_sheet(*, store: Store, lines: Sequence[str], now: datetime) -> Taken:
                 raise TableError(
                     f"line {number}: {error}; nothing of the file was taken", line=number
                 ) from error
-    return Taken(header.session, header.rater, added, len(answers) - added)
+    return added
+
+
+def _audit(store: Store, header: SheetHeader, said: str, now: datetime) -> None:
+    """Writes to the audit trail that a sheet was refused, under its rater where they rate in the session."""
+    with store.write() as session:
+        labeling = get_session(session=session, session_name=header.session)
+        known = seats_of(session=session, key=labeling.key, rater=header.rater, kind="rate")
+        append_event(
+            session=session,
+            stream=STREAM,
+            kind="sheet.refused",
+            actor=header.rater if known else "labels import",
+            payload={"session": labeling.name, "rater": shown(header.rater), "said": said},
+            at=now,
+        )
 
 
 def _read(lines: Sequence[str]) -> tuple[SheetHeader, list[tuple[int, SheetLine]]]:

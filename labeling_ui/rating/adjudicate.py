@@ -40,6 +40,9 @@ def page() -> None:
     """Show the next case, or that none is open."""
     me = here.signed_in(Role.ADJUDICATOR)
     case = adjudicating.next_case(store=here.store(), rater=me.handle, now=here.clock())
+    if load().overtaken("" if isinstance(case, Nothing) else _token(case)):
+        interludes.overtaken(taken_off=False)
+        return
     if isinstance(case, Nothing):
         interludes.no_case(me, case)
         return

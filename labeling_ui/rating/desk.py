@@ -50,6 +50,13 @@ class Desk:
             return self
         return replace(self, token=token, half=START, shown_at=None, setting_aside=False)
 
+    def overtaken(self, token: str) -> bool:
+        """True where a further question was open and what it was about has left the screen.
+
+        Its keys are still under the fingers of whoever was asked: nothing may be answered by them now.
+        """
+        return bool(self.token) and self.token != token and (self.half != START or self.setting_aside)
+
     def sent(self, at: datetime) -> Desk:
         """The desk once the page has been sent: the task counts as shown from its first whole sending."""
         return self if self.shown_at else replace(self, shown_at=at)

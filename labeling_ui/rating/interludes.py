@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 from markupsafe import Markup
 
-from calibration.labeling import rating
+from calibration.labeling import looking, rating
 from calibration.labeling.choices import answers
 from calibration.labeling.people import Role
 from calibration.labeling.records import (
@@ -61,8 +61,13 @@ def nothing(me: Person, found: Nothing) -> None:
     opens = f"{found.opens_at:%d %b %Y, %H:%M}" if found.opens_at else "a time not yet set"
     title = _ENDS[found.why].format(name=me.handle, session=found.session or "", opens_at=opens)
     waiting = found.awaiting_adjudication
+    gone = looking.handed_on(store=here.store(), rater=me.handle) if found.why is NothingWhy.ALL_DONE else 0
     plain_page(
         title,
+        f"{gone:,} of your items {'was' if gone == 1 else 'were'} given to other raters by whoever leads the "
+        "session."
+        if gone
+        else "",
         f"{waiting:,} of your items {'awaits' if waiting == 1 else 'await'} adjudication." if waiting else "",
         f"Whoever leads a session adds you by the name {me.handle}."
         if found.why is NothingWhy.NO_SESSION
@@ -70,6 +75,20 @@ def nothing(me: Person, found: Nothing) -> None:
         "This page looks again when you reload it.",
     )
     _bar(f"nothing-{found.why}", (), title)
+
+
+HANDED_ON: Final = (
+    "The item that was here was given to another rater by whoever leads the session; this is the next one."
+)
+
+
+def overtaken(*, taken_off: bool) -> None:
+    """Say that a question was overtaken; none of the keys that could have answered it does anything here."""
+    title = "This item was given to another rater." if taken_off else "This was answered in another tab."
+    more = "" if taken_off else "That answer stands; U at the next item takes it back."
+    plain_page(title, f"Your last key stored nothing. {more}".strip(), "Go on with → when you are ready.")
+    buttons = (Button("onward", "On to the current item", "Right", _go_on),)
+    _bar("overtaken", buttons, title)
 
 
 def no_case(me: Person, found: Nothing) -> None:

@@ -42,6 +42,9 @@ def page() -> None:
         interludes.practice_feedback(me, *desk.practised)
         return
     task = rating.next_task(store=here.store(), rater=me.handle, now=now)
+    if desk.overtaken("" if isinstance(task, Nothing) else str(task.key)):
+        interludes.overtaken(taken_off=_taken_off(me, desk))
+        return
     if isinstance(task, Nothing):
         interludes.nothing(me, task)
         return
@@ -53,8 +56,16 @@ def page() -> None:
     _ask(me, task, made, desk)
 
 
+def _taken_off(me: Person, desk: Desk) -> bool:
+    """True where what this tab showed last was given to somebody else."""
+    assignment = (desk.token or "").partition("-")[0]
+    return looking.handed_on(store=here.store(), rater=me.handle, assignment=assignment) > 0
+
+
 def _ask(me: Person, task: Task, made: Progress, desk: Desk) -> None:
     token = str(task.key)
+    if desk.token and desk.token != token and not desk.said and _taken_off(me, desk):
+        desk = replace(desk, said=interludes.HANDED_ON)
     desk = desk.facing(token)
     reading.progress(made, task, me.name)
     interludes.sentence(desk.said)

@@ -51,6 +51,13 @@ class Desk:
     """The outcome, among all judges that were examined on the question; it is what is signed."""
     standing: StoredDecision | None
     """What stood for the scope when the page was drawn."""
+    withheld: str = ""
+    """Why an admission by the policy is not one person's to sign; empty where it is."""
+
+    @property
+    def outcome(self) -> AdmissionOutcome:
+        """What one person may sign."""
+        return AdmissionOutcome.INSUFFICIENT if self.withheld else self.decision.outcome
 
     @property
     def token(self) -> str:
@@ -108,8 +115,10 @@ def _stale_when_first_seen(session: Session, desk: Desk) -> str:
 
 def _first(desk: Desk) -> None:
     """The choice of whoever decides."""
+    if desk.withheld:
+        show(notice("One signature does not admit here.", f"{desk.withheld[:1].upper()}{desk.withheld[1:]}."))
     choice = st.segmented_control("Decision", CHOICES, default=None, key=f"decision_{desk.token}")
-    agrees = choice is not None and _MEANS[choice] is desk.decision.outcome
+    agrees = choice is not None and _MEANS[choice] is desk.outcome
     against = choice == "Admit" and not agrees
     if choice is not None and not agrees:
         show(notice(*_disagreement(desk, against=against)))
@@ -160,7 +169,7 @@ def _reason(desk: Desk) -> str:
 
 def _disagreement(desk: Desk, *, against: bool) -> tuple[str, str]:
     """What choosing another word than the policy's means."""
-    says = _SAYS[desk.decision.outcome].lower()
+    says = _SAYS[desk.outcome].lower()
     if against:
         return (
             f"The policy says: {says}.",

@@ -8,14 +8,17 @@ from dataclasses import replace
 import streamlit as st
 from sqlmodel import Session
 
+from calibration.evidence import AdmissionOutcome
 from calibration.labeling.records import Person
 from calibration.registry import changes_since
+from calibration.registry.renewing import withheld
 from calibration.rendering import page as shown_page
 from calibration.rendering.next_step import next_step
 from calibration.rendering.reading import Reading, Readings
 from calibration.rendering.sentences import decision_sentence, headline
 from calibration.rendering.text import sentence
 from calibration.store.decisions import StoredDecision
+from calibration.store.watching import known_moment
 from labeling_ui.components import Markup, notice, plain, show, untrusted
 from labeling_ui.review import deciding, here
 from labeling_ui.review.deciding import Desk
@@ -76,13 +79,17 @@ def one_judge(found: Answered, readings: Readings, who: Person) -> None:
         show(heading("What stands"))
         _standing(session, there, examined)
         since = _since(session, there, found, examined)
+        old = ""
+        if decision.outcome is AdmissionOutcome.ADMIT:
+            moment = known_moment(session=session, at=here.clock())
+            old = withheld(session=session, scope=scope, report_digest=examined.stored.digest, at=moment)
     if found.policy.gate:
         bought = power(reading, found.policy)
         limit = found.policy.primary.upper_at_most
         show(since, _numbers(reading), power_table(bought, limit=limit, clustered=reading.clustered))
     else:
         show(since, Markup('<p class="vd-under">This policy has no gate: nothing rests on its figures.</p>'))
-    deciding.draw(Desk(who, found, examined, found.policy, decision, there))
+    deciding.draw(Desk(who, found, examined, found.policy, decision, there, old))
 
 
 def _chosen(found: Answered) -> Examined:

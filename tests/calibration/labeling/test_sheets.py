@@ -16,6 +16,7 @@ from calibration.labeling.sessions import close_session, reassign
 from calibration.labeling.sheets import Taken, make_sheet, sheet_criterion, take_sheet
 from calibration.labels import Blindness
 from calibration.store.assessments import iter_labels
+from calibration.store.chain import events
 from calibration.store.database import Store
 from calibration.store.items import Scope
 from rubrics.errors import RaterRefused, RecordError, TableError
@@ -112,6 +113,22 @@ def test_what_is_not_that_raters_open_item_is_refused_whole(store: Store) -> Non
     with pytest.raises(RecordError, match="no session"):
         take_sheet(store=store, lines=[good[0].replace(SESSION, "elsewhere"), *good[1:]], now=later(900))
     assert labels(store, asked) == []
+
+
+def test_refused_sheets_are_audited(sqlite_store: Store) -> None:
+    """Another's assignment, an unknown one, a stale number and a rater unheard of each leave an event."""
+    opened(sqlite_store)
+    good, other = export(data_of(sheet_of(sqlite_store))), export(data_of(sheet_of(sqlite_store, "ben")))
+    stale = [good[0], good[1].replace('"lease_no": 1', '"lease_no": 7')]
+    unknown = [good[0], json.dumps(json.loads(good[1]) | {"assignment": "nobody"})]
+    stranger = [json.dumps(json.loads(good[0]) | {"rater": "x" * 900}), good[1]]
+    for lines in ([good[0], other[1]], unknown, stale, stranger):
+        with pytest.raises(TableError):
+            take_sheet(store=sqlite_store, lines=lines, now=later(900))
+    with sqlite_store.read() as session:
+        found = [each for each in events(session=session, stream="labeling") if each.kind == "sheet.refused"]
+    assert [each.actor for each in found] == ["ann", "ann", "ann", "labels import"]
+    assert all("nothing of the file was taken" in each.payload["said"] for each in found)
 
 
 def test_a_line_that_contradicts_the_app_is_refused(store: Store) -> None:

@@ -39,6 +39,16 @@ def test_own_verdict_comes_before_the_reveal(opens: Opens) -> None:
     assert "Rater B" in seat.html
 
 
+def test_reason_key_after_another_tab_went_on_is_no_verdict(opens: Opens) -> None:
+    """Another tab gave the own verdict while a reason was asked for: its keys do nothing here."""
+    room = disputed(opens)
+    one, two = at_work(room), at_work(room)
+    one.press("Pass")
+    two.press("Cannot decide")
+    assert "answered in another tab" in two.html
+    assert two.labels == ["On to the current item"]
+
+
 def test_resolution_needs_a_reason(opens: Opens) -> None:
     """Without a reason nothing is resolved; with one the next case comes, and both verdicts are kept."""
     room = disputed(opens)

@@ -7,6 +7,7 @@ import pytest
 from calibration.labeling import rating
 from calibration.labeling.plan import SessionPlan
 from calibration.labeling.records import Nothing, Task
+from calibration.labeling.sessions import reassign
 from calibration.store.rubrics import add_rubric
 from labeling_ui.rating.version import UI_VERSION
 from rubrics.criterion import Criterion, Guidance
@@ -238,6 +239,39 @@ def test_second_tab_overwrites_nothing(opens: Opens) -> None:
     assert room.rows("assessment", "value") == [("pass",)]
     assert "answered in another tab" in two.html
     assert two.number == one.number
+
+
+@pytest.mark.parametrize(("key", "late"), [("Cannot decide", "1"), ("Fail", "2"), ("Item is broken", "1")])
+def test_second_key_after_another_tab_answered_stores_nothing(opens: Opens, key: str, late: str) -> None:
+    """Where another tab answered while a question was open, its keys do nothing, and the page says why."""
+    room = opens(asked=world.rubric())
+    one, two = room.sit("ann"), room.sit("ann")
+    one.press("Pass")
+    two.press(key)
+    assert "answered in another tab" in two.html
+    assert "Your last key stored nothing" in two.html
+    assert late not in shortcuts(two)
+    assert room.rows("assessment", "value") == [("pass",)]
+    assert two.press("On to the current item").number == one.reload().number
+    assert "Pass" in two.labels
+
+
+def test_reassigned_items_are_told(opens: Opens) -> None:
+    """Whoever's items went to another rater reads so, in the middle of a question and at the end."""
+    room = opens(items=2)
+    seat = room.sit("ann")
+    with room.store.write() as session:
+        reassign(
+            session=session,
+            name=world.SESSION,
+            absent="ann",
+            to=["cy"],
+            actor="lead",
+            at=room.clock(),
+            force=True,
+        )
+    assert "given to another rater" in seat.press("Cannot decide").html
+    assert "2 of your items were given to other raters" in seat.press("On to the current item").html
 
 
 def test_same_press_in_two_tabs_is_one_answer(opens: Opens) -> None:
