@@ -99,6 +99,8 @@ def further_words(content: Any) -> tuple[str, ...]:
             f"Also signed by {override['second_signer']} ({override['second_established']}): "
             f"“{override['second_reason']}”"
         )
+    if withheld := content.get("withheld"):
+        said.append(f"Not admitted by one signature: {withheld}.")
     if carried := content.get("carried_over"):
         said.append(f"Carried over from decision {carried['from'][:12]} as not substantive.")
     return tuple(said)

@@ -12,9 +12,12 @@ from calibration.calibrate.rivals import rival_reports
 from calibration.evidence import AdmissionDecision, AdmissionOutcome, CalibrationReport
 from calibration.policy import AdmissionPolicy
 from calibration.registry.basis import basis_of
+from calibration.registry.renewing import withheld
+from calibration.store.decisions import SUSPENDED as SUSPENDED
 from calibration.store.decisions import DecisionScope, StoredDecision, add_decision, current_decision
 from calibration.store.judges import get_judge
 from calibration.store.seals import seal_evidence
+from calibration.store.watching import known_moment
 from rubrics.digest import short
 from rubrics.errors import DeclarationError, DifferentRecord, RecordError
 
@@ -22,7 +25,6 @@ ANY_POPULATION = "as calibrated"
 """The population of a decision that names none: that of its calibration set."""
 LOCAL = "local, unverified"
 """How a signer on this machine is established."""
-SUSPENDED = "suspended"
 MIN_REASON = 10
 
 
@@ -79,7 +81,9 @@ def sign(
 ) -> StoredDecision:
     """The outcome of the policy, signed and appended to the chain; it replaces what stood for the scope.
 
-    All evidence that is not sealed yet is sealed with it, so that whatever it rests on can be verified.
+    All evidence that is not sealed yet is sealed with it, so that whatever it rests on can be verified. Where
+    an alarm, a suspension or a lapse ended an admission and no evidence came since, an admission by the
+    policy is signed as insufficient, with what to collect: one signature revives nothing.
 
     Args:
         session: a writing session in which the report is recorded.
@@ -120,10 +124,13 @@ def sign(
         "most_attempts": policy.most_attempts,
         **basis_of(session=session, scope=scope, report=report),
     }
-    admitted, days = decision.outcome is AdmissionOutcome.ADMIT, policy.expiry.days
-    outcome = decision.outcome
+    old = _withheld(session, scope, decision, report, at)
+    outcome = AdmissionOutcome.INSUFFICIENT if old else decision.outcome
+    if old:
+        content["withheld"] = old
+    admitted, days = outcome is AdmissionOutcome.ADMIT, policy.expiry.days
     if override is not None:
-        content["override"] = _overridden(decision, report, policy, signed, override)
+        content["override"] = _overridden(outcome, report, policy, signed, override)
         admitted, days, outcome = True, override.days, AdmissionOutcome.ADMIT
     return add_decision(
         session=session,
@@ -137,6 +144,20 @@ def sign(
         supersedes=standing.hash if standing else None,
         at=at,
     )
+
+
+def _withheld(
+    session: Session,
+    scope: DecisionScope,
+    decision: AdmissionDecision,
+    report: CalibrationReport,
+    at: datetime,
+) -> str:
+    """Why the policy's admission is not signed by one person; empty where it is, or there is none."""
+    if decision.outcome is not AdmissionOutcome.ADMIT:
+        return ""
+    moment = known_moment(session=session, at=at)
+    return withheld(session=session, scope=scope, report_digest=report.report, at=moment)
 
 
 def _require_all_compared(
@@ -176,7 +197,7 @@ def _require_none_meanwhile(standing: StoredDecision | None, signed: Signature) 
 
 
 def _overridden(
-    decision: AdmissionDecision,
+    outcome: AdmissionOutcome,
     report: CalibrationReport,
     policy: AdmissionPolicy,
     first: Signature,
@@ -188,7 +209,7 @@ def _overridden(
         DeclarationError: it is not needed, not signed by two people, not shorter, or nothing could be known.
     """
     second = override.second.checked()
-    if decision.outcome is AdmissionOutcome.ADMIT:
+    if outcome is AdmissionOutcome.ADMIT:
         raise DeclarationError(f"{policy.label} admits; nothing is to be overridden, so leave --override out")
     if second.same_person(first.signer):
         raise DeclarationError(
@@ -201,7 +222,7 @@ def _overridden(
         )
     _require_better_than_chance(report)
     return {
-        "policy_outcome": decision.outcome.value,
+        "policy_outcome": outcome.value,
         "second_signer": second.signer.strip(),
         "second_reason": second.reason.strip(),
         "second_established": second.established,

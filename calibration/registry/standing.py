@@ -11,10 +11,11 @@ from sqlmodel import Session
 from calibration.evidence import AdmissionDecision, AdmissionOutcome, PolicyItem
 from calibration.policy import AdmissionPolicy
 from calibration.registry.changes import changes_since
+from calibration.registry.renewing import line_of
 from calibration.registry.signing import SUSPENDED
 from calibration.rendering.items import limit_words
 from calibration.rendering.vocabulary import name_words
-from calibration.store.decisions import DecisionScope, StoredDecision, current_decision, get_decision
+from calibration.store.decisions import DecisionScope, StoredDecision, current_decision
 from calibration.store.grades import uses_of
 from calibration.store.reports import get_policy
 from calibration.store.watching import Alarm, alarms, known_moment, lapsed
@@ -76,19 +77,11 @@ def live_admission(
         raise JudgeNotAdmitted(
             f"{what}: decision {short(standing.hash)} is {standing.outcome}", missing=missing_of(standing)
         )
-    line = _line(session, standing)
+    line = line_of(session, standing)
     uses = uses_of(session=session, decisions=[each.hash for each in line])
     _require_valid(session, standing, what, at, uses=uses)
     warnings = _require_calm(session, standing, line, what)
     return Admission(standing, warnings, uses)
-
-
-def _line(session: Session, decision: StoredDecision) -> tuple[StoredDecision, ...]:
-    """The decision and those that it was carried over from: uses and alarms of one are of all."""
-    line = [decision]
-    while (origin := line[-1].content.get("carried_over", {}).get("from")) is not None:
-        line.append(get_decision(session=session, hash_prefix=origin))
-    return tuple(line)
 
 
 def _require_valid(session: Session, standing: StoredDecision, what: str, at: datetime, *, uses: int) -> None:
@@ -141,7 +134,8 @@ def missing_of(decision: StoredDecision) -> tuple[str, ...]:
     recorded = AdmissionDecision.model_validate(decision.content["decision"])
     items = [item for item in recorded.items if item.status in {"fail", "insufficient"}]
     needed = recorded.more_failures_needed
-    missing = [_unmet(item) for item in items]
+    old = decision.content.get("withheld")
+    missing = [*([str(old)] if old else []), *(_unmet(item) for item in items)]
     if any(item.name == "far" and item.status == "insufficient" for item in items) and needed.clean:
         missing.append(f"{needed.clean} more reference failures, all rejected")
     return tuple(missing)

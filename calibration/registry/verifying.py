@@ -16,6 +16,7 @@ from calibration.evidence import AdmissionDecision, AdmissionOutcome, Calibratio
 from calibration.policy import AdmissionPolicy
 from calibration.registry.bundle import report_digest
 from calibration.registry.detached import PublicKey, require_signed, signatures_of
+from calibration.registry.renewing import withheld
 from calibration.registry.signing import SUSPENDED
 from calibration.store.chain import Head
 from calibration.store.decisions import StoredDecision, iter_decisions
@@ -114,7 +115,7 @@ def recompute(*, session: Session, decision: StoredDecision) -> tuple[Recomputed
         return Recomputed.DIFFERENT, "a report of a judge that it was compared with is not as recorded"
     if why := _left_out(session, decision, recorded, policy):
         return Recomputed.DIFFERENT, why
-    if why := _differs(recorded, report, policy, rivals) or _unlike(decision, recorded):
+    if why := _differs(recorded, report, policy, rivals) or _unlike(session, decision, recorded):
         return Recomputed.DIFFERENT, why
     anew = _rebuilt(session, stored, report, policy)
     if anew is None:
@@ -178,17 +179,26 @@ def _differs(
     return f"the outcome is {found.outcome.value}, not {recorded.outcome.value}"
 
 
-def _unlike(decision: StoredDecision, recorded: AdmissionDecision) -> str:
+def _unlike(session: Session, decision: StoredDecision, recorded: AdmissionDecision) -> str:
     """How the outcome that is signed does not follow from the policy's; empty where it does."""
-    if decision.outcome == SUSPENDED or decision.outcome == recorded.outcome.value:
+    if decision.outcome == SUSPENDED:
         return ""
-    override = decision.content.get("override", {})
-    if (
-        decision.outcome == AdmissionOutcome.ADMIT.value
-        and override.get("policy_outcome") == recorded.outcome.value
-    ):
+    content, admit = decision.content, AdmissionOutcome.ADMIT.value
+    allowed = AdmissionOutcome.INSUFFICIENT if content.get("withheld") else recorded.outcome
+    if decision.outcome == admit and content.get("override", {}).get("policy_outcome") == allowed.value:
         return ""
-    return f"the policy says {recorded.outcome.value} and {decision.outcome} is signed"
+    if decision.outcome != allowed.value:
+        return f"the policy says {recorded.outcome.value} and {decision.outcome} is signed"
+    if decision.outcome != admit or "carried_over" in content:
+        return ""
+    old = withheld(
+        session=session,
+        scope=decision.scope,
+        report_digest=decision.report_digest,
+        at=decision.decided_at,
+        before=decision.seq,
+    )
+    return f"one person admits on old evidence: {old}" if old else ""
 
 
 def _rebuilt(

@@ -28,7 +28,8 @@ from rubrics.criterion import JudgeRole
 from rubrics.errors import DifferentRecord, RecordError, StoreError
 
 STREAM = "decisions"
-OUTCOMES = ("admit", "reject", "insufficient_evidence", "suspended")
+SUSPENDED = "suspended"
+OUTCOMES = ("admit", "reject", "insufficient_evidence", SUSPENDED)
 """What a decision says; `suspended` ends an admission without judging the judge."""
 _KIND = "admission-decision"
 CLOCK_TOLERANCE = timedelta(seconds=BUSY_SECONDS + 2)

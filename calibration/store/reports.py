@@ -11,10 +11,15 @@ from typing import Any
 import sqlalchemy as sa
 from sqlmodel import Session
 
+from calibration.store.assessments import AssessmentRow
 from calibration.store.chain import append_event
 from calibration.store.columns import Row, in_utc, one_of, table_of, text_column, time_column
 from calibration.store.inserting import insert_one
+from calibration.store.items import ItemRow, Scope
+from calibration.store.judges import JudgeRunRow
+from calibration.store.references import AdjudicationRow
 from calibration.store.text import content_digest, name, read_json, stored_json
+from calibration.store.verdicts import VerdictRow
 from rubrics.errors import RecordError
 
 
@@ -296,6 +301,41 @@ def list_looks(
         if value is not None:
             query = query.where(_LOOK.c[column] == value)
     return [_look(row) for row in session.connection().execute(query).mappings()]
+
+
+def first_look(*, session: Session, input_digest: str) -> datetime | None:
+    """When these very inputs were first looked at; None where nobody has."""
+    query = sa.select(_LOOK.c.at).where(_LOOK.c.input_digest == input_digest)
+    return session.connection().execute(query).scalar()
+
+
+def evidence_between(
+    *, session: Session, scope: Scope, about: tuple[str, str, str], after: datetime, until: datetime
+) -> bool:
+    """True where a label, adjudication or verdict was recorded after one moment and not after another.
+
+    Args:
+        session: a reading session.
+        scope: which items.
+        about: judge, rubric and criterion; labels are of any judge.
+        after: the first moment, itself left out.
+        until: the last moment, itself included.
+    """
+    judge, rubric, criterion = about
+    run = table_of(JudgeRunRow)
+    for row in (AssessmentRow, AdjudicationRow, VerdictRow):
+        table, item = table_of(row), table_of(ItemRow)
+        query = sa.select(sa.literal(1)).select_from(table.join(item, item.c.key == table.c.item_key))
+        if row is VerdictRow:
+            query = query.join(run, run.c.key == table.c.run_key)
+            query = query.where(run.c.judge_digest == judge, run.c.rubric_digest == rubric)
+        else:
+            query = query.where(table.c.rubric_digest == rubric)
+        query = scope.applied(query.where(table.c.criterion == criterion))
+        query = query.where(table.c.recorded_at > in_utc(after), table.c.recorded_at <= in_utc(until))
+        if session.connection().execute(query.limit(1)).first() is not None:
+            return True
+    return False
 
 
 _POLICY, _REPORT, _LOOK = table_of(PolicyRow), table_of(ReportRow), table_of(LookRow)

@@ -61,7 +61,12 @@ def record_lapse(*, session: Session, decision: str, actor: str, at: datetime) -
 
 def lapsed(*, session: Session, decision: str) -> bool:
     """True where the decision was once found to have lapsed."""
-    return any(event.payload["decision"] == decision for event in _told(session, LAPSE))
+    return lapse_of(session=session, decision=decision) is not None
+
+
+def lapse_of(*, session: Session, decision: str) -> datetime | None:
+    """When the decision was found to have lapsed; None where nobody found it so."""
+    return next((e.at for e in _told(session, LAPSE) if e.payload["decision"] == decision), None)
 
 
 def open_audit(*, session: Session, decision: str, system: str, actor: str, at: datetime) -> bool:

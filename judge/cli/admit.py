@@ -152,5 +152,6 @@ def _print(stored: Any, examination: Any, *, as_json: bool) -> None:
         [
             f"Signed by {stored.signer} (local, unverified): {stored.outcome}{against}{until}. "
             f"Decision {short(stored.hash)}.{instead}",
+            *([f"Why not admitted: {withheld}."] if (withheld := stored.content.get("withheld")) else []),
         ]
     )

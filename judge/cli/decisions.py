@@ -193,6 +193,8 @@ def _besides(content: Any) -> list[str]:
     lines = []
     if most := content.get("most_attempts"):
         lines.append(f"Covers at most {most:,} attempts of an item; further ones go to people.")
+    if withheld := content.get("withheld"):
+        lines.append(f"Not admitted by one signature: {withheld}.")
     if override := content.get("override"):
         lines.append(
             f"Against the policy, which says {override['policy_outcome'].replace('_', ' ')}; also signed by "

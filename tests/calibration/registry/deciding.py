@@ -11,9 +11,10 @@ from calibration.calibrate import calibrate
 from calibration.evidence import Examination
 from calibration.policy import AdmissionPolicy, far_only
 from calibration.registry import ANY_POPULATION, Override, Signature, sign
+from calibration.store.assessments import LabelEntry, add_labels
 from calibration.store.decisions import DecisionScope, StoredDecision
 from calibration.store.judges import get_judge
-from tests.calibration.filling import CRITERION, NOW, RUBRIC, Counts, asked, fill
+from tests.calibration.filling import CRITERION, DATASET, NOW, RUBRIC, Counts, asked, fill
 
 TEN = far_only(0.10)
 SIGNED = Signature("R. Ito", "read both slices and the accepted failure")
@@ -45,10 +46,18 @@ def examined(
     return again(session, policy, judge)
 
 
-def again(session: Session, policy: AdmissionPolicy = TEN, judge: str = "gpt") -> Examination:
-    """The judge on what is recorded."""
+def again(
+    session: Session, policy: AdmissionPolicy = TEN, judge: str = "gpt", *, days: float = 0
+) -> Examination:
+    """The judge on what is recorded, looked at so many days after NOW."""
     question = asked(session, policy, judges=(judge,))
-    return calibrate(session=session, asked=question, at=NOW).comparison.examinations[0]
+    return calibrate(session=session, asked=question, at=later(days)).comparison.examinations[0]
+
+
+def label_anew(session: Session, days: float) -> None:
+    """A third rater labels one item."""
+    more = [LabelEntry("i0000", CRITERION, "c", "fail")]
+    add_labels(session=session, dataset=DATASET, rubric_digest=RUBRIC.digest, labels=more, at=later(days))
 
 
 def signed(

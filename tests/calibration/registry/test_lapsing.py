@@ -20,7 +20,7 @@ from calibration.store.watching import (
 )
 from rubrics.errors import AdmissionExpired, JudgeNotAdmitted
 from tests.calibration.filling import CLEAN, NOW, RUBRIC
-from tests.calibration.registry.deciding import TEN, again, examined, later, scope_of, signed
+from tests.calibration.registry.deciding import TEN, again, examined, label_anew, later, scope_of, signed
 
 
 def ask(session: Session, days: float) -> Admission:
@@ -55,12 +55,13 @@ def test_a_clock_that_is_set_back_revives_nothing(store: Store) -> None:
 def test_a_lapse_is_written_down_once(store: Store) -> None:
     """Even with a time before the expiry, a recorded lapse ends the decision, and no other one."""
     with store.write() as session:
-        decision = signed(session, examined(session, CLEAN))
+        decision = signed(session, examined(session, CLEAN), days=0.5)
         for _ in range(2):
             record_lapse(session=session, decision=decision.hash, actor="grade", at=later(1))
         with pytest.raises(AdmissionExpired):
             ask(session, 1)
-        renewed = signed(session, again(session), days=2)
+        label_anew(session, 1.5)
+        renewed = signed(session, again(session, days=2), days=2)
         assert ask(session, 3).decision.hash == renewed.hash
 
 
@@ -75,7 +76,7 @@ SUSPENDING = TEN.model_copy(
 def test_an_alarm_suspends_or_warns_by_the_policy(store: Store, trigger: str, suspends: bool) -> None:
     """What the policy lists suspends unless it says that it only warns; what it does not list warns."""
     with store.write() as session:
-        decision = signed(session, examined(session, CLEAN, SUSPENDING), policy=SUSPENDING)
+        decision = signed(session, examined(session, CLEAN, SUSPENDING), policy=SUSPENDING, days=0.5)
         for _ in range(2):
             raise_alarm(
                 session=session,
@@ -93,7 +94,8 @@ def test_an_alarm_suspends_or_warns_by_the_policy(store: Store, trigger: str, su
         else:
             (warning,) = ask(session, 2).warnings
             assert "2 of 30 anchors changed" in warning
-        renewed = signed(session, again(session, SUSPENDING), policy=SUSPENDING, days=3)
+        label_anew(session, 2)
+        renewed = signed(session, again(session, SUSPENDING, days=3), policy=SUSPENDING, days=3)
         assert ask(session, 4) == Admission(renewed, ())
 
 
