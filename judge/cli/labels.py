@@ -130,6 +130,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write the labels of a dataset to a file: JSON Lines loses nothing, CSV is for spreadsheets."""
+    from calibration.interchange.native.core import PSEUDONYMS
     from calibration.interchange.native.export import LABEL_COLUMNS, export_labels, pseudonymous
     from calibration.store.items import Scope
     from judge.cli.exporting import require_dataset, rubric_digest, write_export
@@ -145,7 +146,8 @@ def export(
         )
         if pseudonyms:
             records = pseudonymous(session=session, dataset=dataset, records=records)
-        write_export(file, "labels", dataset, records, LABEL_COLUMNS, force=force, as_json=as_json)
+        columns = (*LABEL_COLUMNS, PSEUDONYMS) if pseudonyms else LABEL_COLUMNS
+        write_export(file, "labels", dataset, records, columns, force=force, as_json=as_json)
 
 
 @app.command("list")

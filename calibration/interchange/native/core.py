@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 from sqlmodel import Session
@@ -22,6 +22,7 @@ from calibration.interchange.native.source import NativeFile, Record
 from calibration.interchange.native.stubs import RubricOptions
 from calibration.interchange.native.survey import CONSTRUCTED, CONSTRUCTED_TAG, STAMP
 from calibration.interchange.options import OnRepeat, Positions
+from calibration.store.chain import events
 from calibration.store.columns import table_of
 from calibration.store.database import Store
 from calibration.store.imports import list_imports, record_import, seal_import
@@ -32,6 +33,8 @@ from rubrics.item import Split
 from rubrics.verdict import UnknownReason
 
 _EVERY = 1000
+PSEUDONYMS: Final = "pseudonyms"
+"""The field in which an export under pseudonyms says from which store it is."""
 Progress = Callable[[int, int], None]
 """Told now and then how many bytes of how many are read."""
 T = TypeVar("T")
@@ -128,6 +131,12 @@ class Imported:
     imported_before: datetime | None = None
 
 
+def store_mark(*, session: Session) -> str:
+    """What tells this store from every other and nothing else: the start of its first record's hash."""
+    first = next(events(session=session, stream="records"), None)
+    return first.hash[:16] if first is not None else "empty"
+
+
 class NothingNew(Exception):
     """Undoes the transaction of a file that brings nothing to what it brought before; caught here."""
 
@@ -152,6 +161,7 @@ class Import:
     """The ids that lines can be joined to."""
     rejected_file: Path | None = None
     _made_up: frozenset[str] = frozenset()
+    _mark: str | None = None
     _before: datetime | None = None
 
     def open(self) -> None:
@@ -209,6 +219,12 @@ class Import:
         that a file that came from here is found to say nothing new.
         """
         found = rest(fields, known) or {}
+        if PSEUDONYMS in found and found[PSEUDONYMS] == self._own_mark():
+            raise BadField(
+                "this was exported from this very store under pseudonyms, and would count its raters twice: "
+                "import it into another store, or export without --pseudonyms",
+                PSEUDONYMS,
+            )
         if found.get(STAMP) == CONSTRUCTED:
             del found[STAMP]
             if item_id not in self._made_up:
@@ -216,6 +232,11 @@ class Import:
         if self.options.origin == CONSTRUCTED:
             found.setdefault("origin", CONSTRUCTED)
         return found or None
+
+    def _own_mark(self) -> str:
+        if self._mark is None:
+            self._mark = store_mark(session=self.session)
+        return self._mark
 
     def join(self, item_id: str) -> None:
         """Refuses an id that the dataset does not have.

@@ -13,6 +13,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlmodel import Session
 
+from calibration.interchange.native.core import PSEUDONYMS, store_mark
 from calibration.interchange.native.judges import EXTERNAL
 from calibration.interchange.native.survey import ADJUDICATION, CONSTRUCTED, CONSTRUCTED_TAG, STAMP
 from calibration.store.assessments import AssessmentRow
@@ -82,7 +83,9 @@ def pseudonymous(
 
     The names are those of everybody who labelled or adjudicated in the dataset, in an order that depends on
     the dataset and the people: two exports give one person one name. Notes are not searched for names.
+    Each record says from which store it is, which then refuses it: its raters would count twice.
     """
+    mark = store_mark(session=session)
     people: set[str] = set()
     for row, column in ((AssessmentRow, "rater"), (AdjudicationRow, "adjudicator")):
         table = table_of(row)
@@ -91,7 +94,7 @@ def pseudonymous(
     shuffled = sorted(people, key=lambda person: row_key("pseudonym", dataset, person))
     names = {person: f"rater-{place}" for place, person in enumerate(shuffled, start=1)}
     for record in records:
-        yield {**record, "rater": names[record["rater"]]}
+        yield {**record, "rater": names[record["rater"]], PSEUDONYMS: mark}
 
 
 def export_verdicts(

@@ -219,3 +219,18 @@ def test_names_can_be_left_out_of_an_export(sqlite_store: Any, tmp_path: Path) -
     assert "bob" not in first
     assert db(*args).exit_code == 0
     assert out.read_text(encoding="utf-8") == first
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.csv"])
+def test_own_export_under_pseudonyms_is_refused(sqlite_store: Any, tmp_path: Path, name: str) -> None:
+    """What the store exported under pseudonyms would double its evidence: it takes none of it back."""
+    db = on(sqlite_store.where)
+    support(db, tmp_path)
+    out = str(tmp_path / name)
+    assert db("labels", "export", out, "--dataset", "support", "--pseudonyms").exit_code == 0
+    again = ("labels", "import", out, "--dataset", "support", "--rubric", "support-imported@1")
+    refused = db(*again)
+    assert refused.exit_code == 3
+    assert "exported from this very store under pseudonyms" in " ".join(refused.stderr.split())
+    db(*again, "--skip-bad")
+    assert "rater-1" not in db("labels", "export", "-", "--dataset", "support").stdout
