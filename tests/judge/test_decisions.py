@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from pydantic import SecretStr, ValidationError
+from pydantic import SecretStr
 
 from calibration.store.database import Store
 from judge.calls import Fault, Message, ModelCallError, ModelReply, ModelRequest, Tokens
@@ -18,7 +18,7 @@ from judge.runs import RunOptions, run_judge
 from judge.runs.batch import emit_batch
 from judge.runs.budget import Tariff
 from judge.runs.connect import connected
-from judge.spec import Endpoint, Labels, ModelJudge, ReasonPlace
+from judge.spec import Endpoint, ModelJudge, ReasonPlace
 from rubrics.errors import DeclarationError
 from rubrics.order import OrderPolicy
 from tests.judge.calling import KEY
@@ -166,22 +166,6 @@ def test_a_call_that_failed_is_tried_again() -> None:
     with Provider(lambda _: next(answers)) as provider:
         reply = asyncio.run(ask(provider.api_base))
     assert [attempt.fault for attempt in reply.attempts] == [Fault.SERVER_ERROR, None]
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"reason": ReasonPlace.BEFORE}, "is not given with a decision; declare `reason: none`"),
-        ({"parameters": {"temperature": 0.0}}, "are not sent with a decision"),
-        ({"parameters": {"temperature": None, "seed": 1}}, "are not sent with a decision"),
-        ({"endpoint": Endpoint.EMBEDDED, "weights": "a" * 64, "model": "any"}, "needs a decision endpoint"),
-    ],
-)
-def test_what_a_decision_cannot_have_is_refused(changes: dict[str, Any], said: str) -> None:
-    """A parameter that is not sent would stand in the digest all the same."""
-    with pytest.raises(ValidationError, match=said):
-        decides(**changes)
-    assert decides(labels=Labels.LETTERS).digest != decides().digest != judge(name="decider").digest
 
 
 def test_neither_the_direct_client_nor_a_batch_asks_for_decisions(sqlite_store: Store, tmp_path: Any) -> None:

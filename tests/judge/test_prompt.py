@@ -52,6 +52,13 @@ def meaning(built: Prompt, word: str) -> Answer:
     return dict(form_of(built).options)[word]
 
 
+def test_a_decision_endpoint_is_told_to_choose() -> None:
+    """No form of a reply is asked for: the endpoint has one of its own."""
+    built = prompt(reading=Reading.DECISION, reason=ReasonPlace.NONE, parameters={"temperature": None})
+    assert "Choose one of the verdicts above." in built.messages[0].content
+    assert "JSON" not in built.messages[0].content
+
+
 def test_the_question_stands_before_and_after_the_texts() -> None:
     """Criterion and guidance come first, and the question is asked again once the data has ended."""
     system, user = prompt().messages

@@ -360,3 +360,23 @@ def test_a_judge_cannot_be_changed() -> None:
     """A spec is frozen."""
     with pytest.raises(ValidationError, match="frozen"):
         model_judge().labels = Labels.LETTERS  # type: ignore[misc]
+
+
+DECIDES = {"reading": Reading.DECISION, "reason": ReasonPlace.NONE, "parameters": {"temperature": None}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"reason": ReasonPlace.BEFORE}, "is not given with a decision; declare `reason: none`"),
+        ({"parameters": {"temperature": 0.0}}, "are not sent with a decision"),
+        ({"parameters": {"temperature": None, "seed": 1}}, "are not sent with a decision"),
+        ({"endpoint": Endpoint.EMBEDDED, "weights": "a" * 64, "model": "any"}, "needs a decision endpoint"),
+    ],
+)
+def test_what_a_decision_cannot_have_is_refused(changes: dict[str, Any], said: str) -> None:
+    """A parameter that is not sent would stand in the digest all the same."""
+    with pytest.raises(ValidationError, match=said):
+        model_judge(**{**DECIDES, **changes})
+    decides = model_judge(**DECIDES)
+    assert model_judge(**DECIDES, labels=Labels.LETTERS).digest != decides.digest != model_judge().digest
