@@ -127,6 +127,8 @@ class Fault(StrEnum):
     UNSUPPORTED = "unsupported"
     """The provider does not take a parameter of the judge's spec."""
     BAD_REQUEST = "bad_request"
+    REDIRECTED = "redirected"
+    """The address answers that another is meant; a key and a prompt do not go there undeclared."""
     TOO_LONG = "too_long"
     """The prompt does not fit the model's context."""
     CONTENT_FILTER = "content_filter"
@@ -162,6 +164,7 @@ FAULTS: dict[Fault, FaultClass] = {
     Fault.NOT_FOUND: FaultClass(False, _PROVIDER, stops_run=True),
     Fault.UNSUPPORTED: FaultClass(False, _PROVIDER, stops_run=True),
     Fault.BAD_REQUEST: FaultClass(False, _PROVIDER),
+    Fault.REDIRECTED: FaultClass(False, _PROVIDER, stops_run=True),
     Fault.TOO_LONG: FaultClass(False, unknown("invalid", "too_long")),
     Fault.CONTENT_FILTER: FaultClass(False, unknown("invalid", "content_filter"), maybe_paid=True),
 }

@@ -50,14 +50,14 @@ MAX_ENVELOPES = 64
 _PLACE = "\0the last text\0"
 # these refuse max_tokens, and their own limit counts the reasoning too, as ours does
 _REASONING = ("o1", "o3", "o4", "gpt-5")
-# words of servers that are nearly compatible
-_FINISHES = {
+FINISHES = {
     "eos": "stop",
     "eos_token": "stop",
     "stop_sequence": "stop",
     "end_turn": "stop",
     "max_tokens": "length",
 }
+"""Finish reasons of servers that are nearly compatible, in OpenAI's words."""
 
 
 def speaks(model: str) -> bool:
@@ -281,7 +281,7 @@ def read_completion(
     tokens = _tokens(answer.get("usage"))
     return ModelReply(
         text=text,
-        finish=_FINISHES.get(finish or "", finish),
+        finish=FINISHES.get(finish or "", finish),
         refusal=refusal,
         model=_text(answer.get("model")),
         fingerprint=_text(answer.get("system_fingerprint")),

@@ -101,6 +101,8 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _by_status(status: int) -> Fault:
+    if 300 <= status < 400:
+        return Fault.REDIRECTED
     return _BY_STATUS.get(status, Fault.SERVER_ERROR if status >= 500 else Fault.BAD_REQUEST)
 
 
@@ -159,6 +161,10 @@ _WORDS = {
     Fault.NOT_FOUND: ("is not known there", "check its name, provider first: openai/gpt-4.1-mini"),
     Fault.UNSUPPORTED: ("does not take a parameter of this judge", "set it to null in the judge spec"),
     Fault.BAD_REQUEST: ("refuses the request", "check the parameters of the judge spec"),
+    Fault.REDIRECTED: (
+        "is not served there: the endpoint redirects, and redirects are not followed",
+        "declare the address that it redirects to as api_base, if it is yours to trust",
+    ),
     Fault.TOO_LONG: ("cannot hold a prompt of this length", "use a model with a larger context"),
     Fault.CONTENT_FILTER: ("filtered the content", "the item stays unknown(invalid, content_filter)"),
 }

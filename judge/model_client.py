@@ -15,6 +15,8 @@ import logging
 import os
 import warnings
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from random import Random
@@ -22,6 +24,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from judge.answered import UNSAID, finish_said
 from judge.calls import (
     NO_COST,
     Cost,
@@ -73,6 +76,30 @@ GRACE_S = 5.0
 """LiteLLM's own timeout ends this much after ours, which counts from the start and not from the last byte."""
 
 
+_heard: ContextVar[list[bytes]] = ContextVar("heard")
+"""Bodies of the answers to the attempt that is being made; LiteLLM puts words of its own in their place."""
+
+
+async def _overhear(response: Any) -> None:
+    """Keep what the provider sent, before LiteLLM reads it."""
+    heard = _heard.get(None)
+    if heard is not None:
+        heard.append(await response.aread())
+
+
+def _closer(make: Callable[..., Any]) -> Callable[..., Any]:
+    """A maker of httpx clients whose clients follow no redirect and are overheard."""
+
+    def made(*args: Any, **given: Any) -> Any:
+        client = make(*args, **given)
+        client.follow_redirects = False
+        hooks = client.event_hooks
+        client.event_hooks = {**hooks, "response": [*hooks.get("response", []), _overhear]}
+        return client
+
+    return made
+
+
 @cache
 def _litellm() -> Any:
     for name, value in OFFLINE.items():
@@ -80,6 +107,12 @@ def _litellm() -> Any:
     import litellm
 
     litellm.suppress_debug_info = True
+    from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
+    from litellm.llms.openai.common_utils import BaseOpenAILLM
+
+    # where its clients are made: its arguments for a client reach some providers and break others
+    AsyncHTTPHandler.create_client = _closer(AsyncHTTPHandler.create_client)
+    BaseOpenAILLM._get_async_http_client = staticmethod(_closer(BaseOpenAILLM._get_async_http_client))
     # an ill-typed answer would be quoted on stderr
     warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
@@ -171,6 +204,8 @@ class LiteLLMTransport:
         """The reply of one attempt; raises ModelCallError with the fault."""
         self._check_key(request)
         answer, error = None, None
+        heard: list[bytes] = []
+        _heard.set(heard)
         try:
             async with asyncio.timeout(self._deadline_s):
                 answer = await self._asked(request)
@@ -178,7 +213,19 @@ class LiteLLMTransport:
             error = self._failure(raised, request)
         if error is not None:
             raise error  # out of the handler, so that no traceback carries what the provider said
-        return self._reply(answer, request)
+        reply = self._reply(answer, request)
+        return self._finished(reply, heard[-1], request) if heard else reply
+
+    def _finished(self, reply: ModelReply, content: bytes, request: ModelRequest) -> ModelReply:
+        """The reply with the finish reason that was sent: LiteLLM says `stop` for what it does not know."""
+        if reply.finish != "stop":
+            return reply
+        said = finish_said(content)
+        if said is UNSAID:
+            return reply
+        if not isinstance(said, str | None):
+            raise call_error(Fault.BROKEN_REPLY, request)
+        return replace(reply, finish=said)
 
     async def _asked(self, request: ModelRequest) -> Any:
         return await _litellm().acompletion(**self._arguments(request))

@@ -203,13 +203,42 @@ def test_both_clients_send_the_same(model: str) -> None:
     assert direct.headers["authorization"] == through.headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_a_redirect_is_not_followed() -> None:
-    """A key and a prompt go to the declared address or nowhere."""
-    away = Answer(status=307, headers={"location": "/v1/elsewhere"})
-    outcome = call(in_turn(away), path="direct")
+@pytest.mark.parametrize("status", [301, 307])
+@pytest.mark.parametrize(
+    ("path", "model"),
+    [
+        ("direct", "openai/m"),
+        *(("litellm", f"{provider}/m") for provider in ("openai", "hosted_vllm", "lm_studio", "anthropic")),
+    ],
+)
+def test_a_redirect_is_not_followed(path: str, model: str, status: int) -> None:
+    """A key and a prompt go to the declared address or nowhere, and the message says what happened."""
+    with Provider(in_turn(OK)) as elsewhere:
+        away = Answer(status=status, headers={"location": f"{elsewhere.api_base}/chat/completions"})
+        outcome = call(in_turn(away), path=path, model=model)
+        assert elsewhere.hits == []
     assert outcome.error is not None
-    assert (outcome.error.fault, outcome.error.status) == (Fault.BAD_REQUEST, 307)
-    assert [hit.path for hit in outcome.provider.hits] == ["/v1/chat/completions"]
+    assert (outcome.error.fault, outcome.error.status) == (Fault.REDIRECTED, status)
+    assert "the endpoint redirects" in str(outcome.error)
+    assert len(outcome.provider.hits) == 1
+
+
+@both_paths
+@pytest.mark.parametrize("finish", [None, "weird", "absent", "eos", 5])
+@pytest.mark.parametrize("provider", ["openai", "hosted_vllm"])
+def test_only_a_finish_reason_that_was_sent_finishes_an_answer(path: str, finish: Any, provider: str) -> None:
+    """Nothing is filled in where a provider does not say that its model had finished."""
+    body = json.loads(OK.body)
+    body["choices"][0]["finish_reason"] = finish
+    if finish == "absent":
+        del body["choices"][0]["finish_reason"]
+    outcome = call(in_turn(raw(json.dumps(body).encode())), path=path, model=f"{provider}/m")
+    if finish == 5:
+        assert outcome.error is not None
+        assert outcome.error.fault is Fault.BROKEN_REPLY
+        return
+    assert outcome.reply is not None
+    assert outcome.reply.finish == {"absent": None, "eos": "stop"}.get(finish, finish)
 
 
 def test_an_answer_without_a_length_is_read_to_its_end_and_a_giant_one_is_not() -> None:
