@@ -4,18 +4,37 @@
   const root = document.getElementById("sheet");
   const tasks = data.items.flatMap((item, place) =>
     item.criteria.map((key) => ({ item, place, criterion: data.criteria.find((each) => each.key === key) })));
-  const shelf = "voirdire:" + data.session + ":" + data.rater + ":" + data.items[0].assignment;
-  const said = restore();
-  let at = Math.max(0, tasks.findIndex((_, place) => !said[place]));
+  // an answer belongs to its assignment and criterion, whichever sheet of the session they stand on
+  const shelf = (task) => ["voirdire", data.session, data.rater, task.item.assignment, task.criterion.key].join("\n");
+  const said = tasks.map((task) => restore(shelf(task), task));
+  const drafts = tasks.map((task) => read(shelf(task) + "\nnote") || "");
+  let at = said.findIndex((each) => !each);
+  if (at < 0) at = tasks.length;
   let half = null;
   let shownAt = new Date();
   let draft = "";
 
-  function restore() {
-    try { return JSON.parse(localStorage.getItem(shelf)) || {}; } catch { return {}; }
+  function read(key) {
+    try { return localStorage.getItem(key); } catch { return null; /* a file opened without storage */ }
   }
-  function keep() {
-    try { localStorage.setItem(shelf, JSON.stringify(said)); } catch { /* a file opened without storage */ }
+  function restore(key, task) {
+    try {
+      const found = JSON.parse(read(key));
+      // handed out anew since: the number of the newer sheet is the one that counts
+      return found ? { ...found, lease_no: task.item.lease_no } : null;
+    } catch { return null; }
+  }
+  function write(key, text) {
+    try {
+      if (text) localStorage.setItem(key, text); else localStorage.removeItem(key);
+    } catch { /* a file opened without storage */ }
+  }
+  function keep(place) {
+    write(shelf(tasks[place]), said[place] ? JSON.stringify(said[place]) : "");
+  }
+  function keepNote() {
+    if (at === tasks.length) return;
+    if (said[at]) { said[at].note = draft; keep(at); } else { drafts[at] = draft; write(shelf(tasks[at]) + "\nnote", draft); }
   }
   function make(tag, text, name) {
     const made = document.createElement(tag);
@@ -59,7 +78,7 @@
     note.setAttribute("aria-label", "Note, optional");
     note.placeholder = "Note, optional: which words decided it? (N to write, Esc to leave)";
     note.value = draft;
-    note.addEventListener("input", () => { draft = note.value; });
+    note.addEventListener("input", () => { draft = note.value; keepNote(); });
     box.append(list, note);
     return box;
   }
@@ -92,7 +111,9 @@
       note: draft,
       shown_at: shownAt.toISOString(), decided_at: now.toISOString(),
     };
-    keep();
+    keep(at);
+    drafts[at] = "";
+    write(shelf(tasks[at]) + "\nnote", "");
     half = null;
     go(at + 1);
   }
@@ -100,27 +121,27 @@
     at = Math.min(Math.max(place, 0), tasks.length);
     half = null;
     shownAt = new Date();
-    draft = said[at] ? said[at].note : "";
+    draft = said[at] ? said[at].note : drafts[at] || "";
     draw();
   }
   function undo() {
     if (at === 0) return;
     const note = said[at - 1] ? said[at - 1].note : "";
-    delete said[at - 1];
-    keep();
+    said[at - 1] = null;
+    keep(at - 1);
+    drafts[at - 1] = note;
+    write(shelf(tasks[at - 1]) + "\nnote", note);
     go(at - 1);
-    draft = note;
-    draw();
   }
   function lines() {
     const header = { schema: data.schema, session: data.session, rater: data.rater, rubric: data.rubric.digest };
-    const given = tasks.map((_, place) => said[place]).filter(Boolean);
+    const given = said.filter(Boolean);
     return [header, ...given].map((each) => JSON.stringify(each)).join("\n") + "\n";
   }
   function save() {
     const link = make("a");
     link.href = URL.createObjectURL(new Blob([lines()], { type: "application/jsonl" }));
-    link.download = "sheet-" + data.session + "-" + data.rater + ".jsonl";
+    link.download = "sheet-" + data.said.session + "-" + data.said.rater + ".jsonl";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   }
@@ -145,9 +166,9 @@
   }
   function draw() {
     const wrap = make("div", "", "wrap");
-    const done = Object.keys(said).length;
+    const done = said.filter(Boolean).length;
     const prog = make("p", "", "prog");
-    prog.append(make("span", data.session + " · " + data.rater), make("span", done + " of " + tasks.length + " answered"));
+    prog.append(make("span", data.said.session + " · " + data.said.rater), make("span", done + " of " + tasks.length + " answered"));
     prog.setAttribute("role", "status");
     wrap.append(prog);
     if (at === tasks.length) {

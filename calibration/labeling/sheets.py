@@ -22,7 +22,7 @@ from sqlmodel import Session
 
 from calibration.labeling.choices import REASONS, Choice, answers, fails, modes
 from calibration.labeling.handing import live, newest
-from calibration.labeling.records import Answer, TaskKind, shown_answers
+from calibration.labeling.records import EARLIEST_MS, Answer, TaskKind, shown_answers
 from calibration.labeling.storing import finish, store_answer
 from calibration.labeling.tasks import (
     STREAM,
@@ -50,6 +50,8 @@ R = TypeVar("R", bound=Frozen)
 SCHEMA: Final = "voirdire-sheet/1"
 LEASE = timedelta(days=30)
 """A sheet is away from the desk for long: reassigning before that needs --force."""
+CLOCKS_DIFFER: Final = timedelta(days=1)
+"""By so much a rater's clock may be off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ def make_sheet(*, session: Session, name: str, rater: str, now: datetime) -> She
         "schema": SCHEMA,
         "session": name,
         "rater": rater,
+        "said": {"session": _visible(name), "rater": _visible(rater)},
         "rubric": {"ref": rubric.ref, "title": rubric.title, "digest": rubric.digest},
         "criteria": [sheet_criterion(each) for each in rubric.criteria],
         "reasons": [_choice(each) for each in REASONS],
@@ -135,6 +138,13 @@ def _pieces(text: str) -> Iterator[list[str]]:
         yield ["text", text[last:]]
 
 
+def _visible(text: str) -> str:
+    """The text in one line, with what nobody sees by its number."""
+    return "".join(f"[{piece}]" if kind == "unseen" else piece for kind, piece in _pieces(text)).translate(
+        {ord("\n"): " ", ord("\r"): " ", ord("\t"): " "}
+    )
+
+
 def sheet_criterion(criterion: Criterion) -> dict[str, Any]:
     """A criterion as the sheet holds it: its words, and its choices with their keys in the app."""
     guidance = criterion.guidance
@@ -173,7 +183,7 @@ def _page(content: Mapping[str, Any]) -> str:
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}';"
         " base-uri 'none'; form-action 'none'"
     )
-    title = html.escape(f"{content['session']} - {content['rater']}")
+    title = html.escape(_visible(f"{content['session']} - {content['rater']}"))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -295,6 +305,8 @@ def _audit(store: Store, header: SheetHeader, said: str, now: datetime) -> None:
 
 
 def _read(lines: Sequence[str]) -> tuple[SheetHeader, list[tuple[int, SheetLine]]]:
+    # an editor may have put a byte order mark before it
+    lines = [line.removeprefix("\ufeff") if place == 0 else line for place, line in enumerate(lines)]
     numbered = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     if not numbered:
         raise TableError("the file is empty: export the sheet again", line=1)
@@ -315,6 +327,22 @@ def _parsed(record: type[R], number: int, line: str) -> R:
         ) from error
 
 
+def _check_times(line: SheetLine, opens_at: datetime, now: datetime) -> None:
+    """Raises DeclarationError for times that no sheet writes; a rater's clock may be a day off."""
+    if not line.shown_at <= line.decided_at <= now + CLOCKS_DIFFER:
+        raise DeclarationError("shown_at, decided_at and today are not in this order")
+    if line.shown_at < opens_at - CLOCKS_DIFFER:
+        raise DeclarationError(
+            f"shown_at is {line.shown_at.isoformat()}, before the session opened at {opens_at.isoformat()}:"
+            " send the file as the sheet saved it"
+        )
+    if line.decided_at - line.shown_at < timedelta(milliseconds=EARLIEST_MS):
+        raise DeclarationError(
+            f"it was decided within {EARLIEST_MS} ms of being shown, which the sheet does not take: send the"
+            " file as the sheet saved it"
+        )
+
+
 def _take(session: Session, header: SheetHeader, line: SheetLine, now: datetime) -> int:
     """1 for a new answer, 0 for one that is recorded already."""
     found = held(
@@ -329,8 +357,7 @@ def _take(session: Session, header: SheetHeader, line: SheetLine, now: datetime)
         raise RaterRefused(f"{shown(line.assignment)} belongs to another session")
     criterion = found.rubric.criterion(line.criterion)
     check_answer(criterion, line.value, line.reason, line.failure_mode)
-    if not line.shown_at <= line.decided_at <= now + timedelta(days=1):
-        raise DeclarationError("shown_at, decided_at and today are not in this order")
+    _check_times(line, found.labeling.opens_at, now)
     before = newest(session, found)
     standing = {key for key, said in before.items() if not said.retracted}
     if criterion.key in standing:

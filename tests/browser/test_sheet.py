@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +25,8 @@ PAUSE_MS = 300
 
 def sheet(store: Store, folder: Path, **world: object) -> Path:
     """The file of a rater's open items."""
-    opened(store, asked=rubric(criteria=2), items=2, **world)  # type: ignore[arg-type]
+    long_ago = datetime(2020, 1, 1, tzinfo=UTC)  # the browser has the machine's clock
+    opened(store, asked=rubric(criteria=2), items=2, opens_at=long_ago, **world)  # type: ignore[arg-type]
     with store.write() as session:
         made = make_sheet(session=session, name=SESSION, rater="ann", now=later(5))
     file = folder / "ann.html"
@@ -90,3 +93,28 @@ def test_a_held_key_and_hostile_text_do_nothing(
     page.close()
     assert "1 of 4 answered" in answered
     assert elsewhere.requests == []
+
+
+def test_an_older_sheet_answers_nothing_of_a_newer_one_but_its_own(
+    browser: Browser, sqlite_store: Store, tmp_path: Path
+) -> None:
+    """What is kept belongs to assignment and criterion: a sheet without the first task skips no other."""
+    file = sheet(sqlite_store, tmp_path)
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    press(page, "1")
+    newer = re.sub(
+        r'"criteria": \["correct", "polite"\]', '"criteria": ["polite"]', file.read_text("utf-8"), count=1
+    )
+    file.write_text(newer, encoding="utf-8")
+    page.reload()
+    assert "0 of 3 answered" in page.locator("[role=status]").inner_text()
+    assert page.locator("aside h1").inner_text() == "Polite"
+    press(page, "n")
+    page.keyboard.type("kept words")
+    page.keyboard.press("Escape")
+    press(page, "ArrowRight", "ArrowLeft")
+    assert page.locator("#note").input_value() == "kept words"
+    page.reload()
+    assert page.locator("#note").input_value() == "kept words"
+    page.close()

@@ -101,6 +101,9 @@ def test_what_is_not_that_raters_open_item_is_refused_whole(store: Store) -> Non
         export(data, lease_no=7),
         export(data, criterion="unheard"),
         export(data, shown_at=later(900).isoformat()),
+        export(data, shown_at="1999-01-01T00:00:00Z", decided_at="1999-01-01T00:00:00Z"),
+        export(data, shown_at="1999-01-01T00:00:00Z"),
+        export(data, shown_at=later(20).isoformat(), decided_at=later(20.1).isoformat()),
         export(data, extra=1),
         [good[0], export(other)[1]],
         [good[0], "nonsense"],
@@ -113,6 +116,21 @@ def test_what_is_not_that_raters_open_item_is_refused_whole(store: Store) -> Non
     with pytest.raises(RecordError, match="no session"):
         take_sheet(store=store, lines=[good[0].replace(SESSION, "elsewhere"), *good[1:]], now=later(900))
     assert labels(store, asked) == []
+
+
+def test_a_byte_order_mark_is_no_reason_to_refuse(sqlite_store: Store) -> None:
+    """An editor that puts a mark before the first line takes nothing from its answers."""
+    opened(sqlite_store)
+    first, *rest = export(data_of(sheet_of(sqlite_store)))
+    assert take_sheet(store=sqlite_store, lines=["\ufeff" + first, *rest], now=later(900)).added == 6
+
+
+def test_names_in_the_title_hide_nothing(sqlite_store: Store) -> None:
+    """A rater's name that turns the line around stands in the title by its number."""
+    opened(sqlite_store, raters=("a\u202enn", "ben"))
+    page = sheet_of(sqlite_store, "a\u202enn")
+    assert "<title>november - a[U+202E]nn</title>" in page
+    assert data_of(page)["said"] == {"session": "november", "rater": "a[U+202E]nn"}
 
 
 def test_refused_sheets_are_audited(sqlite_store: Store) -> None:
