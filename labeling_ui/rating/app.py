@@ -8,7 +8,7 @@ import streamlit as st
 
 from calibration.labeling.people import Role
 from labeling_ui.components import page_style
-from labeling_ui.rating import here, interludes
+from labeling_ui.rating import here, interludes, sign_in
 from labeling_ui.rating.desk import as_sentence
 from rubrics.errors import JudgeCalibrationError
 
@@ -19,7 +19,9 @@ def pages() -> list[st.Page]:
     """The pages that whoever sits here may open; the others do not exist for them."""
     who = here.person()
     if who is None:
-        return [st.Page(_VIEWS / "sign_in.py", title="Sign in", default=True)]
+        # every address leads to the door, and on to its page once somebody has signed in
+        behind = [st.Page(sign_in.page, title="Sign in", url_path=path) for path in ("history", "adjudicate")]
+        return [st.Page(_VIEWS / "sign_in.py", title="Sign in", default=True), *behind]
     held = here.roles_of(who)
     found = []
     if Role.RATER in held:
@@ -37,7 +39,7 @@ def main() -> None:
     st.set_page_config(page_title="voirdire: rating", layout="wide")
     page_style(Path(__file__).parent / "style.css")
     try:
-        st.navigation(pages(), position="top").run()
+        st.navigation(pages(), position="hidden" if here.person() is None else "top").run()
     except JudgeCalibrationError as error:
         interludes.plain_page("That did not work.", as_sentence(error))
 

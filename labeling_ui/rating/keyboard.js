@@ -12,6 +12,7 @@ const editable = (event) => {
 const noteField = () => state.note && document.querySelector(`.st-key-${CSS.escape(state.note)} :is(textarea, input)`);
 const dock = () => document.querySelector("[data-testid=stBottom]");
 const helpCard = () => document.querySelector("#vd-help");
+const helpOpen = () => Boolean(helpCard()) && !helpCard().hidden;
 const stop = (event) => { event.preventDefault(); event.stopImmediatePropagation(); };
 
 // -- presses that are too early, repeated by a held key, or doubled
@@ -38,6 +39,10 @@ function onKeyDown(event) {
   if (event.key === "Escape") return onEscape(event, typing);
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   const key = NAMES[event.key] ?? event.key.toLowerCase();
+  if (helpOpen() && key !== "h") { // the list lies over what the keys would answer
+    if (state.guarded.includes(key) || ACTIONS[key]) { stop(event); say("Close the list first: H or Esc."); }
+    return;
+  }
   if (state.guarded.includes(key)) {
     const focused = event.target.closest?.("button, a, summary");
     if (key === "enter" && focused) event.stopImmediatePropagation(); // it presses what has the focus
@@ -51,7 +56,7 @@ function onKeyDown(event) {
 }
 
 function onEscape(event, typing) {
-  if (helpCard() && !helpCard().hidden) { stop(event); showHelp(false); return; }
+  if (helpOpen()) { stop(event); showHelp(false); return; }
   if (!typing) {
     if (state.guarded.includes("escape") && (event.repeat || !admitted())) stop(event);
     return;
@@ -63,6 +68,7 @@ function onEscape(event, typing) {
 function onClick(event) {
   const button = event.target.closest?.("button");
   if (!button || !dock()?.contains(button)) return;
+  if (helpOpen()) { stop(event); showHelp(false); return; }
   if (!admitted()) { stop(event); return; }
   const own = button.closest("[class*=st-key-]");
   state.wanted = own && document.activeElement === button ? buttonName(own) : "";
@@ -81,7 +87,19 @@ const details = () => document.querySelectorAll("[data-testid=stMain] details.vd
 function applyFold() {
   if (state.folded === null) return; // as the page shows it
   document.documentElement.toggleAttribute("data-vd-folded", state.folded);
-  details().forEach((each) => { each.open = !state.folded; });
+  details().forEach((each) => {
+    each.dataset.vdOpen ??= String(each.open);
+    each.open = !state.folded;
+  });
+}
+// each item begins as its page shows it: evidence that nobody folded is not to be missed
+function unfold() {
+  state.folded = null;
+  document.documentElement.removeAttribute("data-vd-folded");
+  details().forEach((each) => {
+    if (each.dataset.vdOpen) each.open = each.dataset.vdOpen === "true";
+    delete each.dataset.vdOpen;
+  });
 }
 function toggleFold() {
   state.folded = !state.folded;
@@ -211,7 +229,10 @@ function renewed(data) {
   const otherItem = data.item !== state.item;
   Object.assign(state, { token: data.token, item: data.item, openAt: Infinity, sentences: [], at: -1 });
   mark(null);
-  if (otherItem) document.querySelector("[data-testid=stMain]")?.scrollTo({ top: 0 });
+  if (otherItem) {
+    unfold();
+    document.querySelector("[data-testid=stMain]")?.scrollTo({ top: 0 });
+  }
   say(data.say);
   painted(() => {
     if (state.token !== data.token) return;

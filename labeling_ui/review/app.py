@@ -10,10 +10,13 @@ from calibration.labeling.records import Person
 from labeling_ui.components import Markup, page_style, show, untrusted
 from labeling_ui.review import here
 from labeling_ui.review.pages import plain_page
+from labeling_ui.review.views import sign_in
 from rubrics.errors import JudgeCalibrationError, RaterRefused
 
 _FOLDER = Path(__file__).parent
 _VIEWS = _FOLDER / "views"
+_BEHIND = ("judges", "disagreements", "rubrics", "decisions", "audit")
+"""The addresses of all pages but the first."""
 
 
 def main() -> None:
@@ -32,9 +35,13 @@ def main() -> None:
                 st.Page(_VIEWS / "audit.py", title="Audit trail"),
             ]
             if who is not None
-            else [st.Page(_VIEWS / "sign_in.py", title="Sign in", default=True)]
+            else [
+                st.Page(_VIEWS / "sign_in.py", title="Sign in", default=True),
+                # every address leads to the door, and on to its page once somebody has signed in
+                *(st.Page(sign_in.page, title="Sign in", url_path=path) for path in _BEHIND),
+            ]
         )
-        chosen = st.navigation(pages, position="top")
+        chosen = st.navigation(pages, position="top" if who is not None else "hidden")
         if who is not None:
             show(signed_in(who))
         chosen.run()

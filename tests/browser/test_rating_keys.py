@@ -128,20 +128,23 @@ def test_sentence_is_quoted_into_the_note(tab: RaterTab, db: Path) -> None:
 
 
 def test_evidence_folds_and_help_opens(tab: RaterTab, db: Path) -> None:
-    """E folds the evidence and stays so at the next item; H shows the keys, Esc hides them."""
+    """E folds the evidence of this item only; H shows the keys, which answer nothing until that is closed."""
     policy = tab.page.locator("[data-field=policy] .vd-txt")
     assert policy.is_visible()
     tab.page.keyboard.press("e")
     assert not policy.is_visible()
     assert tab.page.locator("[data-field=output] .vd-txt").is_visible()
     tab.press("1")
-    assert not policy.is_visible()
-    tab.page.keyboard.press("e")
     assert policy.is_visible()
     card = tab.page.locator("#vd-help")
     for key, visible in (("h", True), ("Escape", False), ("h", True), ("h", False)):
         tab.page.keyboard.press(key)
         assert card.is_visible() == visible
+    tab.page.keyboard.press("h")
+    tab.page.keyboard.press("1")
+    tab.think()
+    assert card.is_visible()
+    tab.page.keyboard.press("Escape")
     assert len(given(tab, db)) == 1
 
 

@@ -76,6 +76,20 @@ def test_typed_name_signs_in(opens: Opens) -> None:
     assert again.press("ann").number == seat.number
 
 
+def test_every_address_leads_to_the_door_and_on(opens: Opens) -> None:
+    """The address of Adjudicate asks who is there before anybody has signed in, and leads to its page then."""
+    room = opens()
+    seat = room.sit(None)
+    paths = {info["url_pathname"] for info in seat.app._registered_pages.values()}
+    assert paths == {"", "history", "adjudicate"}
+    seat.app._page_hash = next(
+        key for key, info in seat.app._registered_pages.items() if info["url_pathname"] == "adjudicate"
+    )
+    assert "Who is rating?" in seat.reload().html
+    seat.type_name("zoe").press("Go on")
+    assert "No case is open for you." in seat.html
+
+
 def test_empty_name_is_refused(opens: Opens) -> None:
     """Without a name the page stays and says what is missing."""
     seat = opens().sit(None).press("Go on")
