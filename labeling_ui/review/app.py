@@ -15,8 +15,8 @@ from rubrics.errors import JudgeCalibrationError, RaterRefused
 
 _FOLDER = Path(__file__).parent
 _VIEWS = _FOLDER / "views"
+# the addresses of all pages but the first
 _BEHIND = ("judges", "disagreements", "rubrics", "decisions", "audit")
-"""The addresses of all pages but the first."""
 
 
 def main() -> None:

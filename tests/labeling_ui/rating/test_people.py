@@ -77,7 +77,7 @@ def test_typed_name_signs_in(opens: Opens) -> None:
 
 
 def test_every_address_leads_to_the_door_and_on(opens: Opens) -> None:
-    """The address of Adjudicate asks who is there before anybody has signed in, and leads to its page then."""
+    """The address of Adjudicate asks who is there while nobody has signed in, and then leads to its page."""
     room = opens()
     seat = room.sit(None)
     paths = {info["url_pathname"] for info in seat.app._registered_pages.values()}
