@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from calibration.interchange.native.verdicts import VERDICT_FIELDS
 from calibration.interchange.words import Side
 from calibration.report.beyond import corrected_figure
 from calibration.report.supplement import Deployment
-from judge.grade_files import BATCH_SCHEMA, read_grades
+from judge.grade_files import BATCH_SCHEMA, read_grades, read_header
 from rubrics.answer import answered, no_answer
 from rubrics.criterion import Criterion
 from rubrics.errors import DeclarationError, TableError
@@ -46,6 +46,15 @@ class Judged:
     decisions: frozenset[str] = frozenset()
     """The decisions that the verdicts say they rest on."""
     judges: frozenset[str] = frozenset()
+    header: Mapping[str, Any] | None = None
+    """What a batch of grades says that was asked; None where the file is none."""
+    grades: Sequence[Mapping[str, Any]] = ()
+    """The lines of a batch of grades."""
+
+    @property
+    def left_out(self) -> int:
+        """Outputs in no rate: of systems that nobody audited, or left to people."""
+        return len(self.unaudited) + len(self.left_to_people)
 
     @property
     def accepted(self) -> int:
@@ -79,7 +88,9 @@ def decide_gate(judged: Judged, report: CalibrationReport, least: float | None) 
 
     Open where the lower end of its 95 % interval reaches `least`, shut where the upper end stays under it,
     and insufficient between; insufficient too where nothing can be corrected: no verdict, a verdict that is
-    still open, no reference failure, or a judge that tells passes from failures no better than chance.
+    still open, no reference failure, or a judge that tells passes from failures no better than chance. What
+    was left out of the rate must not matter: it stays insufficient where it would not open with all of it
+    counted as not accepted.
 
     Args:
         judged: the judge's verdicts.
@@ -95,12 +106,28 @@ def decide_gate(judged: Judged, report: CalibrationReport, least: float | None) 
     if why:
         return GateResult(GateOutcome.INSUFFICIENT, why, judged, corrected, least)
     low, high = _ends(corrected)
+    if low >= least and _left_out_matters(judged, report, least):
+        said = (
+            f"{judged.left_out} of {judged.left_out + len(judged.outcomes)} outputs are left out, and "
+            f"counted as failing they would bring the lower end under {least:g}: have people answer what "
+            "waits, audit the systems"
+        )
+        return GateResult(GateOutcome.INSUFFICIENT, said, judged, corrected, least)
     if low >= least:
         return GateResult(GateOutcome.OPEN, f"the pass rate is at least {least:g}", judged, corrected, least)
     if high < least:
         return GateResult(GateOutcome.SHUT, f"the pass rate is under {least:g}", judged, corrected, least)
     said = f"the interval holds {least:g}: judge more outputs, or label more failures and passes"
     return GateResult(GateOutcome.INSUFFICIENT, said, judged, corrected, least)
+
+
+def _left_out_matters(judged: Judged, report: CalibrationReport, least: float) -> bool:
+    """True where the gate would not open with everything that was left out counted as not accepted."""
+    if not judged.left_out:
+        return False
+    all_of_it = Deployment(judged.accepted, len(judged.outcomes) + judged.left_out)
+    worst = corrected_figure(report.table, all_of_it)
+    return worst is None or worst.lower is None or worst.lower < least
 
 
 def _no_ground(report: CalibrationReport) -> str:
@@ -115,7 +142,8 @@ def _no_ground(report: CalibrationReport) -> str:
 
 def _cannot_say(judged: Judged, corrected: CorrectedFigure | None) -> str:
     if not judged.outcomes:
-        return "no output with a verdict of this judge"
+        left = f" ({judged.left_out} outputs are left out)" if judged.left_out else ""
+        return f"the file holds no verdict of this judge under the criterion{left}"
     if judged.open:
         return f"{judged.open} of {len(judged.outcomes)} verdicts are still open"
     if corrected is None or corrected.lower is None:
@@ -129,17 +157,24 @@ def _ends(corrected: CorrectedFigure | None) -> tuple[float, float]:
     return corrected.lower, corrected.upper
 
 
-def read_judged(source: str, criterion: Criterion, *, judge: str | None) -> Judged:
+def read_judged(source: str, criterion: Criterion, *, judge: str, rubric: str) -> Judged:
     """What a file says under the criterion: a batch of grades, or verdicts of another tool.
 
+    Args:
+        source: the file.
+        criterion: whose verdicts are read; those under other criteria are passed over.
+        judge: whose verdicts they must say they are.
+        rubric: name@version under which they must say they were given.
+
     Raises:
-        DeclarationError: the file cannot be read, names no such criterion, or holds verdicts of other judges.
-        TableError: a line cannot be read, with its number.
+        DeclarationError: the file cannot be read or names no such criterion.
+        TableError: a line cannot be read, is of another judge or rubric, or names none, with its number.
     """
     path = Path(source)
     if path.is_file() and _is_batch(path):
-        return judged_of(read_grades(path), criterion)
-    return _from_verdicts(source, criterion, judge)
+        lines = read_grades(path)
+        return replace(judged_of(lines, criterion), header=read_header(path), grades=lines)
+    return _from_verdicts(source, criterion, judge, rubric)
 
 
 def _is_batch(path: Path) -> bool:
@@ -171,11 +206,10 @@ def judged_of(lines: Sequence[Mapping[str, Any]], criterion: Criterion) -> Judge
     return Judged(outcomes, tuple(unaudited), tuple(people), frozenset(decisions), frozenset(judges))
 
 
-def _from_verdicts(source: str, criterion: Criterion, judge: str | None) -> Judged:
+def _from_verdicts(source: str, criterion: Criterion, judge: str, rubric: str) -> Judged:
     """Verdict lines as `voirdire verdicts import` reads them, without a store to join them to."""
     book = AnswerBook(criterion, Side.JUDGE)
     outcomes: dict[str, Outcome] = {}
-    judges: set[str] = set()
     with open_native(source, known=VERDICT_FIELDS) as file:
         for record in file.records():
             if isinstance(record, Rejected):
@@ -183,9 +217,14 @@ def _from_verdicts(source: str, criterion: Criterion, judge: str | None) -> Judg
             fields = record.fields
             if str(fields.get("criterion") or criterion.key) != criterion.key:
                 continue
-            name = str(fields.get("judge") or "")
-            if judge is not None and name and name != judge:
-                continue
+            if "label" not in fields and "reason" not in fields:
+                raise TableError(
+                    f"{file.name}, line {record.line}: no label, so this is no file of verdicts (item_id, "
+                    "judge, rubric, criterion, label) and none of `voirdire grade --out`",
+                    line=record.line,
+                )
+            for field, own in (("judge", judge), ("rubric", rubric)):
+                _require_named(file.name, record.line, field, fields.get(field), own)
             item = str(fields.get("item_id") or "")
             if not item:
                 raise TableError(f"{file.name}, line {record.line}: no item_id", line=record.line)
@@ -199,12 +238,19 @@ def _from_verdicts(source: str, criterion: Criterion, judge: str | None) -> Judg
                 outcomes[item] = _outcome(book, criterion, fields)
             except BadField as bad:
                 raise TableError(f"{file.name}, line {record.line}: {bad}", line=record.line) from bad
-            judges |= {name} - {""}
-    if len(judges) > 1:
-        raise DeclarationError(
-            f"{source} holds verdicts of {', '.join(sorted(judges))}; name one with --judge"
-        )
-    return Judged(outcomes, judges=frozenset(judges))
+    return Judged(outcomes, judges=frozenset({judge} if outcomes else ()))
+
+
+def _require_named(file: str, line: int, field: str, given: Any, own: str) -> None:
+    """Refuse a verdict that is not said to be of the admitted judge, under the rubric of its admission."""
+    if str(given or "") == own:
+        return
+    found = f"of the {field} {str(given)!r}" if given else f"of no {field} by name"
+    raise TableError(
+        f"{file}, line {line}: a verdict {found}, and the admission is of {own!r}: its error rates say "
+        f"nothing of other ones; give lines with {field!r}: {own!r} alone",
+        line=line,
+    )
 
 
 def _outcome(book: AnswerBook, criterion: Criterion, fields: Mapping[str, Any]) -> Outcome:

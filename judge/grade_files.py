@@ -201,6 +201,12 @@ def _whole_lines(path: Path, *, repair: bool = False) -> Iterator[dict[str, Any]
         yield found
 
 
+def read_header(path: Path) -> dict[str, Any]:
+    """What the first line of a batch file says that was asked; empty where it says nothing."""
+    first = next(_whole_lines(path), {})
+    return first if first.get("schema") == BATCH_SCHEMA else {}
+
+
 def read_grades(path: Path) -> list[dict[str, Any]]:
     """The grades of a batch file, its header left out.
 

@@ -295,6 +295,12 @@ def known_grades(*, session: Session, keys: Sequence[str]) -> dict[str, StoredGr
     return found
 
 
+def grades_of_run(*, session: Session, run: str) -> dict[str, StoredGrade]:
+    """The grades that one batch file recorded, by key."""
+    query = sa.select(_GRADE).where(_GRADE.c.idempotency_key.startswith(f"{run}:", autoescape=True))
+    return {row["key"]: _stored(dict(row)) for row in session.connection().execute(query).mappings()}
+
+
 def attempts_of(*, session: Session, rubric_digest: str, item: str, population: str, role: str) -> int:
     """How often the item was graded under the rubric for this population and role."""
     query = sa.select(sa.func.count()).where(

@@ -57,7 +57,9 @@ def gate(
 
     Without a live admission it stays shut, whatever the verdicts are; imported verdicts need one too.
     """
+    from judge.cli.stores import opened
     from judge.gating import Judged, decide_gate, read_judged
+    from judge.gating_records import require_recorded
 
     if pass_at_least is not None and not 0 < pass_at_least <= 1:
         raise typer.BadParameter(f"{pass_at_least} is no rate in (0, 1]", param_hint="--pass-at-least")
@@ -72,8 +74,12 @@ def gate(
     chosen = rubric_found.criterion(grader.criterion)
     judged = Judged({})
     if file is not None:
-        judged = read_judged(file, chosen, judge=grader.judge.name)
+        judged = read_judged(file, chosen, judge=grader.judge.name, rubric=rubric_found.ref)
         _require_own(judged, grader, file)
+        _require_asked(judged.header, grader, rubric_found, population, file)
+    if file is not None and decision is None and judged.header is not None:
+        with opened(context) as store, store.read() as session:
+            require_recorded(session=session, judged=judged, criterion=chosen.key, file=file)
     result = decide_gate(judged, grader.report, pass_at_least)
     _print(result, grader, rubric_found, as_json=as_json)
     raise typer.Exit(int(result.outcome))
@@ -135,6 +141,25 @@ def _require_own(judged: Any, grader: Any, file: str) -> None:
         )
 
 
+def _require_asked(header: Any, grader: Any, rubric: Any, population: str, file: str) -> None:
+    """Refuse grades that were asked for under another rubric, for other outputs, or of another judge."""
+    if header is None:
+        return
+    said = header.get("graders", {}).get(grader.criterion, {})
+    asked = (
+        ("rubric", header.get("rubric_digest"), rubric.digest),
+        ("population", header.get("population"), population),
+        ("judge", said.get("judge"), grader.judge.digest),
+        ("decision", said.get("decision"), grader.decision.hash),
+    )
+    for what, there, own in asked:
+        if there != own:
+            raise DeclarationError(
+                f"{file} was graded under another {what} ({there!r}) than the admission that stands "
+                f"({own!r}): grade again"
+            )
+
+
 def _print(result: Any, grader: Any, rubric: Any, *, as_json: bool) -> None:
     from judge.cli.output import print_json, print_lines
     from rubrics.digest import short
@@ -171,6 +196,8 @@ def _print(result: Any, grader: Any, rubric: Any, *, as_json: bool) -> None:
         )
     if judged.unaudited:
         lines.append(f"Left out, of systems that nobody audited: {len(judged.unaudited)}.")
+    if judged.left_to_people:
+        lines.append(f"Left out, left to people: {len(judged.left_to_people)}.")
     lines.append(
         f"{grader.judge.name} on {rubric.ref} {grader.criterion}, by decision {short(grader.decision.hash)}"
         + (f" until {grader.decision.valid_until:%Y-%m-%d}" if grader.decision.valid_until else "")

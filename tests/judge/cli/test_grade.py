@@ -406,7 +406,8 @@ def test_imported_verdicts_need_an_admission_too(sqlite_store: Store, tmp_path: 
         lay_down(session)
         judged(session, ExternalJudge(kind="external", name="gpt"), "true")
     db = on(sqlite_store.where)
-    records = [{"item_id": f"x{n}", "judge": "gpt", "criterion": "true", "label": "pass"} for n in range(60)]
+    named = {"judge": "gpt", "rubric": RUBRIC.ref, "criterion": "true", "label": "pass"}
+    records = [{"item_id": f"x{n}", **named} for n in range(60)]
     file = jsonl(tmp_path, "verdicts.jsonl", *records)
     asked = ("gate", file, *TRUE, "--judge", "gpt", "--pass-at-least", "0.5")
     assert db(*asked).exit_code == 4
@@ -414,8 +415,13 @@ def test_imported_verdicts_need_an_admission_too(sqlite_store: Store, tmp_path: 
         decision = admitted(session, ExternalJudge(kind="external", name="gpt"), "true")
     opened = db(*asked)
     assert (opened.exit_code, "Open" in opened.stdout) == (0, True), opened.stderr
-    mixed = jsonl(tmp_path, "mixed.jsonl", *records[:5], {**records[6], "judge": "claude"})
-    assert db("gate", mixed, *TRUE, "--judge", "gpt", "--pass-at-least", "0.5").exit_code in {0, 2}
+    for odd in ({"judge": "claude"}, {"judge": None}, {"rubric": "refunds@2"}, {"rubric": ""}):
+        mixed = jsonl(tmp_path, "mixed.jsonl", *records[:5], {**records[6], **odd})
+        refused = db("gate", mixed, *TRUE, "--judge", "gpt", "--pass-at-least", "0.5")
+        assert (refused.exit_code, "line 6: a verdict of" in refused.stderr) == (3, True), refused.stderr
+    items = jsonl(tmp_path, "items.jsonl", {"item_id": "x1", "output": "a"})
+    none = db("gate", items, *TRUE, "--judge", "gpt", "--pass-at-least", "0.5")
+    assert (none.exit_code, "this is no file of verdicts" in " ".join(none.stderr.split())) == (3, True)
     missing = jsonl(tmp_path, "missing.jsonl", *records[:5], {**records[6], "label": None})
     still = db("gate", missing, *TRUE, "--judge", "gpt", "--pass-at-least", "0.5")
     assert (still.exit_code, "still open" in still.stdout) == (2, True)
