@@ -9,6 +9,7 @@ from datetime import datetime
 from sqlmodel import Session
 
 from calibration.calibrate.evidence_set import EvidenceSet
+from calibration.calibrate.persons import same_name
 from calibration.evidence import AdmissionOutcome
 from calibration.policy import AdmissionPolicy
 from calibration.store.decisions import iter_decisions
@@ -144,7 +145,7 @@ def reopen(
             f"{evidence.called} was looked at with this judge, or shares items with a set that was; "
             "draw one of items that nobody has seen it on"
         )
-    if " ".join(signer.split()).casefold() in {" ".join(look.actor.split()).casefold() for look in looks}:
+    if any(same_name(signer, look.actor) for look in looks):
         raise DeclarationError(f"{signer!r} has looked at this judge; a second, different person signs")
     return reopen_looks(
         session=session,

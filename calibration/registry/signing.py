@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlmodel import Session
 
+from calibration.calibrate.persons import alphabets, same_name, skeleton
 from calibration.calibrate.rivals import rival_reports
 from calibration.evidence import AdmissionDecision, AdmissionOutcome, CalibrationReport
 from calibration.policy import AdmissionPolicy
@@ -44,9 +45,14 @@ class Signature:
         """The signature, if it says something.
 
         Raises:
-            DeclarationError: a blank signer, or a reason of fewer than ten characters.
+            DeclarationError: a blank signer, one of several alphabets, or a reason under ten characters.
         """
-        if not self.signer.strip():
+        if len(scripts := alphabets(self.signer)) > 1:
+            raise DeclarationError(
+                f"the signer {self.signer!r} mixes letters of {' and '.join(scripts)}, as nobody's name "
+                "does; write it in one alphabet"
+            )
+        if not skeleton(self.signer):
             raise DeclarationError("the signer is blank; give a name with --sign")
         if len(self.reason.strip()) < MIN_REASON:
             raise DeclarationError(
@@ -56,8 +62,8 @@ class Signature:
         return self
 
     def same_person(self, other: str) -> bool:
-        """True where the other name is this one, in whatever case and spacing."""
-        return " ".join(self.signer.split()).casefold() == " ".join(other.split()).casefold()
+        """True where the other name looks like this one, in whatever case, spacing and characters."""
+        return same_name(self.signer, other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +219,8 @@ def _overridden(
         raise DeclarationError(f"{policy.label} admits; nothing is to be overridden, so leave --override out")
     if second.same_person(first.signer):
         raise DeclarationError(
-            f"{second.signer!r} signs twice; an admission against the policy takes a second, different signer"
+            f"{second.signer!r} signs twice, or looks like {first.signer!r}; an admission against the policy "
+            "takes a second, different signer"
         )
     if not 1 <= override.days < policy.expiry.days:
         raise DeclarationError(

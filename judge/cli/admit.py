@@ -69,9 +69,10 @@ def admit(
     from judge.cli.output import exit_code
     from judge.cli.stores import actor, newest_decision, now, opened
 
-    if (override_days is None) != (second is None):
-        raise typer.BadParameter("an override needs both --override-days and --second")
-    override = Override(Signature(second, second_reason), override_days) if second and override_days else None
+    _require_sense(role, override_days, second, second_reason)
+    override = None
+    if second is not None and override_days is not None:
+        override = Override(Signature(second, second_reason), override_days)
     who = actor()
     with opened(context) as store, newest_decision(store) as seen, store.write() as session:
         at = now()  # not before opening: that may have recorded the shipped policies
@@ -107,6 +108,25 @@ def admit(
         _sign_with_key(session, stored, signing_key, who, at)
     _print(stored, examination, as_json=as_json)
     raise typer.Exit(exit_code([AdmissionOutcome(stored.outcome)]))
+
+
+def _require_sense(role: str, days: int | None, second: str | None, second_reason: str) -> None:
+    """Refuse a role that there is none of, and an override that is given in part: it would be dropped."""
+    from rubrics.criterion import JudgeRole
+
+    roles = [each.value for each in JudgeRole]
+    if role not in roles:
+        raise typer.BadParameter(f"{role!r} is no role; give one of {', '.join(roles)}", param_hint="--role")
+    if (days is None) != (second is None):
+        raise typer.BadParameter("an override needs both --override-days and --second")
+    if second_reason and second is None:
+        raise typer.BadParameter("--second-reason is of a second signer; name them with --second")
+    if days is not None and days < 1:
+        raise typer.BadParameter(
+            f"an override holds for a day at least, not for {days}", param_hint="--override-days"
+        )
+    if second is not None and not second.strip():
+        raise typer.BadParameter(f"{second!r} is no name; say who signs second", param_hint="--second")
 
 
 def _sign_with_key(session: Any, stored: Any, key_file: str | None, who: str, at: Any) -> None:

@@ -126,3 +126,22 @@ def test_the_words_that_a_person_reads(sqlite_store: Store) -> None:
     db = on(address(sqlite_store))
     said = " ".join(admit(db, "far_only").stdout.split())
     assert "Signed by R. Ito (local, unverified): admit, valid until" in said
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (
+            ("--override-days", "0", "--second", "A. Blum", "--second-reason", "agrees with it"),
+            "a day at least",
+        ),
+        (("--override-days", "7", "--second", ""), "is no name"),
+        (("--second-reason", "agrees with it"), "name them with --second"),
+        (("--role", "bogus"), "acceptance, review_trigger, diagnostic"),
+    ],
+)
+def test_an_override_in_part_signs_nothing(given: tuple[str, ...], words: str) -> None:
+    """What cannot be meant is refused before a store is opened, rather than dropped."""
+    refused = admit(on("/nowhere/at/all.db"), "far_only", *given)
+    said = " ".join(refused.stderr.replace("│", " ").split())
+    assert (refused.exit_code, words in said) == (64, True), said
