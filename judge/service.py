@@ -366,9 +366,12 @@ def _flag(grader: Grader, found: Departure) -> Flag:
 def _notice_systems(
     notices: Notices, graders: Sequence[Grader], items: Sequence[Item], flags: dict[str, tuple[Flag, ...]]
 ) -> None:
-    """An audit is asked for of every system that wrote none of the calibrated outputs."""
+    """An audit is asked for of every system that wrote none of the calibrated outputs.
+
+    Of one that no item names nothing can be drawn: its items are flagged alone.
+    """
     for grader in graders:
-        for item in items:
+        for item in (each for each in items if each.system.strip()):
             for flag in flags[item.item_id]:
                 if flag.trigger == Trigger.SYSTEM and flag.criterion == grader.criterion and grader.decision:
                     notices.add(Notice(grader.decision.hash, flag.trigger, flag.sentence, item.system))

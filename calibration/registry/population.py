@@ -175,7 +175,10 @@ def _period(record: PopulationRecord, item: Item) -> Iterator[Departure]:
 
 
 def _system(record: PopulationRecord, item: Item) -> Iterator[Departure]:
-    if item.system and item.system not in record.systems:
+    if record.systems and not item.system.strip():
+        said = f"candidate not audited: the item names no system; calibrated: {', '.join(record.systems)}"
+        yield Departure(Trigger.SYSTEM, "system", said)
+    elif item.system.strip() and item.system not in record.systems:
         known = ", ".join(record.systems) or "none is recorded"
         said = f"candidate not audited: {item.system!r} wrote none of the calibrated outputs ({known})"
         yield Departure(Trigger.SYSTEM, "system", said)

@@ -49,6 +49,18 @@ def test_an_item_of_another_time_is_named(tags: dict[str, str], found: list[tupl
     ] == found
 
 
+@pytest.mark.parametrize("system", ["", "  "])
+def test_an_item_without_a_system_is_not_audited(system: str) -> None:
+    """Leaving the name out is no way round the audit, where the calibrated outputs have systems."""
+    known = population_of([item.model_copy(update={"system": "bot-7"}) for item in MAY], RUBRIC)
+    (found,) = departures(known, dated(3, date="2026-05-04").model_copy(update={"system": system}), RUBRIC)
+    assert (found.trigger.value, "names no system; calibrated: bot-7" in found.sentence) == ("system", True)
+    nameless = population_of([item.model_copy(update={"system": ""}) for item in MAY], RUBRIC)
+    assert (
+        departures(nameless, dated(3, date="2026-05-04").model_copy(update={"system": system}), RUBRIC) == ()
+    )
+
+
 def test_a_period_suspends_only_where_the_policy_says_so() -> None:
     """All that is graded later lies after it, so by itself it is only told."""
     assert not far_only(0.10).suspends("period")
