@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sqlmodel import Session
+
 from calibration.registry.bundle import Bundle, open_bundle
 from calibration.registry.detached import read_public_keys, require_signed
 from calibration.report.beyond import corrected_figure
 from calibration.store.database import Store
+from calibration.store.decisions import get_decision
 from calibration.store.grades import StoredGrade, attempts_by_item
 from calibration.store.text import NAME_LIMIT
 from calibration.store.watching import record_lapse
 from judge.cli.lookups import recorded_rubric
 from judge.cli.stores import actor, now, opened
 from judge.gating import judged_of
-from judge.grade_files import Batch, grade_object, open_batch, state_object
+from judge.grade_files import Batch, grade_object, open_batch, read_grades, state_object
 from judge.grade_records import known_requests, record_grades, record_notices, recorded_role, state_of
 from judge.runs.connect import Connection, connected
 from judge.service import (
@@ -71,6 +74,8 @@ class Given:
     notices: Notices
     skipped: int
     recorded: bool
+    whole: Sequence[Mapping[str, Any]] = ()
+    """Every grade of the batch file, those of earlier calls included; empty where there is no file."""
 
 
 def read_bundles(paths: Sequence[str], public_keys: Sequence[str] = ()) -> tuple[Bundle, ...]:
@@ -114,7 +119,8 @@ def grade_offline(wanted: Wanted, items: Sequence[Item]) -> Given:
         found = [grade_object(grade, graders) for grade in chunk]
         _written(batch, found)
         objects += found
-    return Given(request, graders, objects, notices, len(items) - len(left), recorded=False)
+    whole = read_grades(batch.path) if batch else ()
+    return Given(request, graders, objects, notices, len(items) - len(left), recorded=False, whole=whole)
 
 
 def bundled_request(bundles: Sequence[Bundle], wanted: Wanted) -> GradeRequest:
@@ -148,7 +154,7 @@ def grade_recorded(context: Any, wanted: Wanted, items: Sequence[Item]) -> Given
         keys = _keys(wanted, batch, left)
         with store.read() as session:
             known = known_requests(session=session, request=request, items=left, keys=keys)
-            objects = [state_object(state_of(session=session, stored=each)) for each in known.values()]
+            objects = _as_given(session, known.values())
         _written(batch, objects)
         fresh = [item for item in left if item.item_id not in known]
         attempts = _attempts(store, request, graders, fresh)
@@ -167,7 +173,16 @@ def grade_recorded(context: Any, wanted: Wanted, items: Sequence[Item]) -> Given
             if notices.found:
                 with store.write() as session:
                     record_notices(session=session, notices=notices, actor=actor(), at=now())
-        return Given(request, graders, objects, notices, len(items) - len(left), recorded=True)
+        whole = read_grades(batch.path) if batch else ()
+        return Given(request, graders, objects, notices, len(items) - len(left), recorded=True, whole=whole)
+
+
+def _as_given(session: Session, grades: Iterable[StoredGrade]) -> list[dict[str, Any]]:
+    """Grades that were given before, with report and error rate of the decisions that they rest on."""
+    found = list(grades)
+    hashes = {said["decision"] for each in found for said in each.content["criteria"]} - {""}
+    decisions = {each: get_decision(session=session, hash_prefix=each) for each in hashes}
+    return [state_object(state_of(session=session, stored=each), decisions) for each in found]
 
 
 def _attempts(
@@ -270,15 +285,16 @@ def _reach(spec: ModelJudge) -> AbstractContextManager[Connection]:
 
 
 def rates(given: Given) -> list[dict[str, Any]]:
-    """The corrected pass rate of each judge over the grades of this call, or why there is none.
+    """The corrected pass rate of each judge over the whole batch file, or over the grades of this call.
 
+    Where there is none it says why.
     Items of systems that nobody audited, and those that the judge did not judge, are left out and counted.
     """
     found = []
     for grader in given.graders:
         if grader.decision is None or grader.report is None:
             continue
-        judged = judged_of(given.objects, given.request.rubric.criterion(grader.criterion))
+        judged = judged_of(given.whole or given.objects, given.request.rubric.criterion(grader.criterion))
         corrected = corrected_figure(grader.report.table, judged.deployment)
         found.append(
             {

@@ -89,8 +89,14 @@ def flag_object(flag: Flag) -> dict[str, Any]:
     }
 
 
-def state_object(state: GradeState) -> dict[str, Any]:
-    """A recorded grade as it stands, with everything that people did about it."""
+def state_object(state: GradeState, decisions: Mapping[str, StoredDecision] | None = None) -> dict[str, Any]:
+    """A recorded grade as it stands, with everything that people did about it.
+
+    Args:
+        state: the grade.
+        decisions: by hash, those whose report and error rate are shown; none where they are not asked for.
+    """
+    known = decisions or {}
     stored = state.stored
     return {
         "schema": GRADE_SCHEMA,
@@ -101,7 +107,11 @@ def state_object(state: GradeState) -> dict[str, Any]:
         "attempt": stored.attempt,
         "content_digest": stored.content_digest,
         "criteria": [
-            {**criterion_object(each.grade, None), "by": each.by, "appealed": each.appealed}
+            {
+                **criterion_object(each.grade, known.get(each.grade.decision), stored.attempt),
+                "by": each.by,
+                "appealed": each.appealed,
+            }
             for each in state.criteria
         ],
         "waiting": list(state.waiting),

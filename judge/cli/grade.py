@@ -116,7 +116,13 @@ def _print(given: Any, *, as_json: bool) -> None:
     rows = [(g["item_id"], g["overall"], *_words(g, graders)) for g in found]
     print_rows(head, rows, empty="No item to grade.")
     print_lines(
-        [*_counted(found, ref, given.skipped), *_appointed(graders), *_remarks(given), *_rated(corrected)]
+        [
+            *_counted(found, ref, given.skipped),
+            *_appointed(graders),
+            *_remarks(given),
+            *_whole(given),
+            *_rated(corrected),
+        ]
     )
 
 
@@ -172,6 +178,13 @@ def _remarks(given: Any) -> list[str]:
         bound = f": an item that fails is accepted with up to {max(bounds):.0%}" if bounds else ""
         lines.append(f"{len(again)} items were graded before, {most['attempt']} times at most{bound}.")
     return lines
+
+
+def _whole(given: Any) -> list[str]:
+    """That the rates are of more than this call, where they are."""
+    if len(given.whole) <= len(given.objects):
+        return []
+    return [f"Rates over the whole file, {len(given.whole)} items:"]
 
 
 def _rated(corrected: Sequence[Mapping[str, Any]]) -> list[str]:

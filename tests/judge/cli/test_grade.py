@@ -79,6 +79,10 @@ def test_the_same_key_gives_the_same_grades(sqlite_store: Store, tmp_path: Path)
     first = told(db("grade", file, *TRUE, "--key", "order-7", "--json"))["grades"]
     second = told(db("grade", file, *TRUE, "--key", "order-7", "--json"))["grades"]
     assert [g["grade"] for g in first] == [g["grade"] for g in second]
+    for one, two in zip(first, second, strict=True):
+        (said, again) = (each["criteria"][0] for each in (one, two))
+        assert (said["report"], said["far"]) == (again["report"], again["far"])
+        assert again["far"]["n"]
     with sqlite_store.read() as session:
         assert [g.attempt for g in iter_grades(session=session)] == [1, 1]
     other = answers(tmp_path, [item("x1", "You have 31 days.")], "other.jsonl")
@@ -106,6 +110,7 @@ def test_a_batch_goes_on_where_it_was(sqlite_store: Store, tmp_path: Path) -> No
     assert {g["grade"] for g in found} == {json.loads(line)["grade"] for line in lines[1:]}
     done = db("grade", file, *TRUE, "--out", str(out))
     assert "60 items were graded before" in done.stdout
+    assert "Rates over the whole file, 60 items: true: 30 of 60 accepted" in " ".join(done.stdout.split())
     with sqlite_store.read() as session:
         assert {g.attempt for g in iter_grades(session=session)} == {1}
 
