@@ -27,6 +27,9 @@ from calibration.rendering.tables import Cell, judge_head
 from calibration.rendering.text import capital, named, visible
 from calibration.rendering.vocabulary import BLIND_WORDS, GRADE_WORDS, SOURCE_WORDS, name_words
 
+MOST_ODDS = 1_000
+"""The largest ratio of odds that is printed as a number, and the reciprocal of the smallest."""
+
 
 @dataclass(frozen=True, slots=True)
 class SliceLine:
@@ -232,8 +235,15 @@ def _odds_words(found: OddsFigure) -> str:
     """The ratio with its interval, or why there is none."""
     if found.estimate is None or found.lower is None or found.upper is None:
         return visible(found.undefined or "")
-    ends = f"[{fixed(found.lower, 2)}, {fixed(found.upper, 2)}]"
-    return f"{fixed(found.estimate, 2)} {ends}; 1 is no lean"
+    ends = f"[{_odds(found.lower)}, {_odds(found.upper)}]"
+    return f"{_odds(found.estimate)} {ends}; 1 is no lean"
+
+
+def _odds(ratio: float) -> str:
+    """A ratio of odds; one that no sample could tell from infinite or none is only bounded."""
+    if ratio > MOST_ODDS:
+        return f"over {MOST_ODDS:,}"
+    return fixed(ratio, 2) if ratio >= 1 / MOST_ODDS else f"under {1 / MOST_ODDS:g}"
 
 
 def _repeat_facts(repeats: RepeatsFigure) -> tuple[Fact, ...]:

@@ -154,8 +154,13 @@ def _read_checkpoint(path: str) -> dict[str, Head]:
 
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
+        if not isinstance(found, dict) or found.get("schema") != CHECKPOINT_SCHEMA:
+            raise ValueError(
+                "it is no file that `voirdire audit checkpoint --out FILE` wrote (schema "
+                f"{CHECKPOINT_SCHEMA!r}, the heads of the streams, a digest)"
+            )
         body = {key: value for key, value in found.items() if key != "digest"}
-        if found["schema"] != CHECKPOINT_SCHEMA or digest(body) != found["digest"]:
+        if digest(body) != found["digest"]:
             raise ValueError("it is not the one that its digest names")
         return {name: Head(int(h["number"]), str(h["hash"])) for name, h in found["heads"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -76,21 +76,25 @@ def list_(
 
     from calibration.registry import expiring
     from calibration.store.decisions import iter_decisions
+    from calibration.store.watching import known_moment, lapsed
     from judge.cli.output import print_json, print_rows
     from judge.cli.stores import now, opened
     from rubrics.digest import short
 
     with opened(context) as store, store.read() as session:
         found = list(iter_decisions(session=session, standing=not every))
+        at = known_moment(session=session, at=now())
+        over = {each.hash for each in found if lapsed(session=session, decision=each.hash)}
+    stand = len(found)
     if expiring_in is not None:
-        found = list(expiring(found, within=timedelta(days=expiring_in), at=now()))
+        found = list(expiring(found, within=timedelta(days=expiring_in), at=at))
     if as_json:
         print_json({"decisions": [decision_object(stored) for stored in found]})
     else:
         rows = [
             (
                 short(stored.hash),
-                _standing(stored, now()),
+                "lapsed" if stored.hash in over else _standing(stored, at),
                 str(stored.content.get("judge")),
                 f"{stored.content.get('rubric')} {stored.scope.criterion}",
                 stored.scope.role,
@@ -100,7 +104,9 @@ def list_(
             for stored in found
         ]
         head = ("decision", "outcome", "judge", "rubric and criterion", "role", "until", "signer")
-        print_rows(head, rows, empty="No decision stands.")
+        stands = "1 decision stands" if stand == 1 else f"{stand:,} decisions stand"
+        within = f"No admission lapses within {expiring_in} days; {stands}."
+        print_rows(head, rows, empty=within if stand and expiring_in is not None else "No decision stands.")
     if expiring_in is not None and found:
         raise typer.Exit(1)
 
@@ -130,6 +136,7 @@ def show(
     """Show one decision with its items, reasons and digests; with --public-key, only if it is signed."""
     from calibration.registry.detached import read_public_keys, require_signed, signatures_of
     from calibration.store.decisions import get_decision
+    from calibration.store.watching import known_moment
     from judge.cli.output import print_json, print_lines
     from judge.cli.stores import now, opened
     from rubrics.digest import short
@@ -137,6 +144,7 @@ def show(
     with opened(context) as store, store.read() as session:
         stored = get_decision(session=session, hash_prefix=decision.replace(" ", ""))
         signatures = signatures_of(session=session, decision=stored.hash)
+        at = known_moment(session=session, at=now())
     keys = read_public_keys(public_key or ())
     held = require_signed(stored.hash, signatures, keys, what="the decision") if keys else None
     if as_json:
@@ -146,7 +154,7 @@ def show(
     items = content.get("decision", {}).get("items", [])
     print_lines(
         [
-            f"Decision {short(stored.hash)}, number {stored.seq}: {_standing(stored, now())}.",
+            f"Decision {short(stored.hash)}, number {stored.seq}: {_standing(stored, at)}.",
             f"{content.get('judge')} on {content.get('rubric')} {stored.scope.criterion}, "
             f"{stored.scope.role}, {stored.scope.population}.",
             *(f"  {i['name']}: {i['status']} (value {i['value']}, limit {i['limit']})" for i in items),

@@ -56,6 +56,7 @@ def add(context: typer.Context, file: File, as_json: AsJson = False) -> None:
             f"{policy.label} cannot do its work and is not recorded: {'; '.join(problems)}"
         )
     with opened(context) as store, store.write() as session:
+        _require_free(session, policy)
         new = add_policy(
             session=session,
             digest=policy.digest,
@@ -73,6 +74,21 @@ def add(context: typer.Context, file: File, as_json: AsJson = False) -> None:
         return
     said = "Recorded" if new else "Already recorded:"
     print_lines([f"{said} {policy.label} ({short(policy.digest)}), since {since:%Y-%m-%d %H:%M:%S} UTC."])
+
+
+def _require_free(session: Any, policy: AdmissionPolicy) -> None:
+    """Refuse another policy under a name and version that are taken, as of rubrics."""
+    from calibration.store.reports import list_policies
+    from rubrics.digest import short
+    from rubrics.errors import DifferentRecord
+
+    for each in list_policies(session=session):
+        same = (each.name, each.version) == (policy.name, policy.version)
+        if same and each.digest != policy.digest:
+            raise DifferentRecord(
+                f"{policy.label} is recorded with other content ({short(each.digest)}, since "
+                f"{each.added_at:%Y-%m-%d %H:%M} UTC); give the changed policy a new version"
+            )
 
 
 @app.command("lint")

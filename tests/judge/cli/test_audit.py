@@ -136,3 +136,12 @@ def test_alarms_by_hand_and_by_anchors(sqlite_store: Store) -> None:
         db("drift", "audit", first, "--dataset", "support").stdout.split()
     )
     assert db("drift", "anchors", first, "--dataset", "support").exit_code == 3
+
+
+def test_a_file_that_is_no_checkpoint_is_told_what_one_is(sqlite_store: Store, tmp_path: Path) -> None:
+    """An empty object, and a list."""
+    for content in ("{}", "[]"):
+        (tmp_path / "c.json").write_text(content)
+        refused = on(sqlite_store.where)("audit", "verify", "--checkpoint", str(tmp_path / "c.json"))
+        said = " ".join(refused.stderr.split())
+        assert (refused.exit_code, "`voirdire audit checkpoint --out FILE` wrote" in said) == (3, True), said

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
+from calibration.store.chain import append_event
 from calibration.store.database import Store
 from calibration.store.rubrics import add_rubric
+from judge.cli.stores import now
 from rubrics.rubric import Rubric
 from tests.calibration.filling import CLEAN, CRITERION, EXERCISE_3, NOW, RUBRIC, Counts, fill
 from tests.judge.cli.records import Run, on, told
@@ -33,7 +36,11 @@ def test_list_show_expiring_and_suspend(sqlite_store: Store) -> None:
     assert "far: pass" in shown
     assert "Signed by R. Ito (local, unverified)" in " ".join(shown.split())
     assert db("decisions", "expiring", "--within", "31").exit_code == 1
-    assert db("decisions", "expiring", "--within", "3").exit_code == 0
+    none = db("decisions", "expiring", "--within", "3")
+    assert (none.exit_code, none.stdout.strip()) == (
+        0,
+        "No admission lapses within 3 days; 1 decision stands.",
+    )
     soon = db("decisions", "list", "--expiring-in", "31", "--json")
     assert (soon.exit_code, len(json.loads(soon.stdout)["decisions"])) == (1, 1)
     ended = db(
@@ -42,6 +49,16 @@ def test_list_show_expiring_and_suspend(sqlite_store: Store) -> None:
     assert "Suspended" in ended.stdout
     assert db("decisions", "expiring", "--within", "31").exit_code == 0
     assert db("decisions", "suspend", first, "--sign", "A. Blum", "--reason", "and once more").exit_code == 3
+
+
+def test_a_clock_that_is_set_back_lists_no_revived_decision(sqlite_store: Store) -> None:
+    """What is recorded later tells the time in the list and beside the decision, as it does when grading."""
+    db, decision = admitted(sqlite_store)
+    late = now() + timedelta(days=40)
+    with sqlite_store.write() as session:
+        append_event(session=session, stream="x", kind="k", actor="a", payload={}, at=late)
+    assert "lapsed" in db("decisions", "list").stdout
+    assert ": lapsed." in db("decisions", "show", decision["decision"][:12]).stdout
 
 
 def test_an_override_and_the_view_of_both(sqlite_store: Store) -> None:

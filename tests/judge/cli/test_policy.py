@@ -31,6 +31,17 @@ def test_record_list_and_show(store: Any, tmp_path: Path) -> None:
     assert "strict@1" in names
 
 
+def test_other_content_under_the_same_version_is_refused(sqlite_store: Any, tmp_path: Path) -> None:
+    """A policy that is recorded is not replaced by one of the same name and version."""
+    db = on(sqlite_store.where)
+    assert db("policy", "add", policy(tmp_path)).exit_code == 0
+    other = db("policy", "add", policy(tmp_path, STRICT.replace("fail: 80", "fail: 90")))
+    said = " ".join(other.stderr.split())
+    assert (other.exit_code, "strict@1 is recorded with other content" in said) == (3, True), said
+    second = STRICT.replace("fail: 80", "fail: 90").replace("version: 1", "version: 2")
+    assert db("policy", "add", policy(tmp_path, second)).exit_code == 0
+
+
 def test_the_words_of_a_policy(sqlite_store: Any, tmp_path: Path) -> None:
     """Gate, minimum, guards, and since when it may decide."""
     db = on(sqlite_store.where)
