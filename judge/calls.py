@@ -132,6 +132,8 @@ class Fault(StrEnum):
     TOO_LONG = "too_long"
     """The prompt does not fit the model's context."""
     CONTENT_FILTER = "content_filter"
+    MODEL_CHANGED = "model_changed"
+    """The provider says that another model has answered than before in the same run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,7 @@ FAULTS: dict[Fault, FaultClass] = {
     Fault.BAD_REQUEST: FaultClass(False, _PROVIDER),
     Fault.REDIRECTED: FaultClass(False, _PROVIDER, stops_run=True),
     Fault.TOO_LONG: FaultClass(False, unknown("invalid", "too_long")),
+    Fault.MODEL_CHANGED: FaultClass(False, _PROVIDER, maybe_paid=True, stops_run=True),
     Fault.CONTENT_FILTER: FaultClass(False, unknown("invalid", "content_filter"), maybe_paid=True),
 }
 

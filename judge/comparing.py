@@ -187,7 +187,10 @@ def systems_compared(
 
 def judge_words(found: JudgeComparison, old: str, new: str) -> Iterator[str]:
     """The comparison of two judges in lines of words."""
-    yield f"{visible(new)} beside {visible(old)} on {found.items:,} items: {_WORDS[found.word]}"
+    word = _WORDS[found.word]
+    if found.word is Word.CANNOT_TELL and min(found.far.upper, found.non_acceptance.upper) < 0:
+        word = f"cannot tell: one error fell, and the other may have risen by more than {found.margin:.0%}"
+    yield f"{visible(new)} beside {visible(old)} on {found.items:,} items: {word}"
     yield f"  accepted among reference failures:   {_paired_words(found.far, old, new)}"
     yield f"  not accepted among reference passes: {_paired_words(found.non_acceptance, old, new)}"
     yield (

@@ -228,19 +228,20 @@ def interval_of(found: ClusteredDifference) -> tuple[float, float]:
 def word_of(errors: Sequence[Paired], *, margin: float) -> Word:
     """One word for differences of error rates, of which less is better.
 
-    better: one falls for certain and none may have risen by more than the margin; worse: one rises for
-    certain and none may have fallen by more than the margin; different: one falls and one rises for certain;
-    equivalent: every interval lies within the margin; otherwise it cannot be told.
+    In this order: different, where one falls and one rises for certain; equivalent, where every interval lies
+    within the margin; worse, where one rises for certain, however little is known of the other; better, where
+    one falls for certain and none may have risen by more than the margin; otherwise it cannot be told. So a
+    rise that was found is always told, and a fall is told as better only where it was not bought unseen.
     """
     falls, rises = any(e.upper < 0 for e in errors), any(e.lower > 0 for e in errors)
     if falls and rises:
         return Word.DIFFERENT
     if all(-margin <= each.lower and each.upper <= margin for each in errors):
         return Word.EQUIVALENT
+    if rises:
+        return Word.WORSE
     if falls and all(each.upper <= margin for each in errors):
         return Word.BETTER
-    if rises and all(each.lower >= -margin for each in errors):
-        return Word.WORSE
     return Word.CANNOT_TELL
 
 

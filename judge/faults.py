@@ -166,6 +166,7 @@ _WORDS = {
         "declare the address that it redirects to as api_base, if it is yours to trust",
     ),
     Fault.TOO_LONG: ("cannot hold a prompt of this length", "use a model with a larger context"),
+    Fault.MODEL_CHANGED: ("was changed for another by its provider", "name a dated model"),
     Fault.CONTENT_FILTER: ("filtered the content", "the item stays unknown(invalid, content_filter)"),
 }
 

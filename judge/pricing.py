@@ -93,6 +93,13 @@ class Spent:
         """Verdicts of the run for each dollar of its calls; None where a cost is not known or none arose."""
         return verdicts_per_dollar(self.verdicts, micros=self.known_micros, unknown_cost=self.unknown_cost)
 
+    @property
+    def tokens(self) -> tuple[int | None, int | None]:
+        """Tokens in and out of all calls, those asked for again included; None where one is not counted."""
+        if self.uncounted:
+            return None, None
+        return self.uncached_input + self.cached_input, self.output
+
     def by(self, price: ModelPrice) -> int:
         """Millionths of a dollar of the counted calls at this price, rounded up once."""
         cached = price.uncached_input if price.cached_input is None else price.cached_input

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -44,7 +45,8 @@ class Effect:
     """Two-sided exact McNemar, not corrected for the number of families; where items share groups, whole
     groups are exchanged."""
     detectable: float | Undefined
-    """The smallest share of items whose flip would be found, each in another group, with no flip back."""
+    """The smallest rise, flips less flips back as a share of items, that would be found where as many flip
+    back as did here: the judge's own noise. Each flip in another group."""
     word: ProbeWord
     unknown: int
     """Items whose changed copy has no verdict, whatever the reason."""
@@ -122,24 +124,30 @@ def effect(
         lower=lower,
         upper=upper,
         p_value=plain.p_value,
-        detectable=smallest_detectable(plain.table.n, level, groups=plain.clusters),
+        detectable=smallest_detectable(
+            plain.table.n, level, groups=plain.clusters, back=plain.table.only_baseline
+        ),
         word=word,
         unknown=sum(after is None for _, after in pairs),
         groups=plain.clusters,
     )
 
 
-def smallest_detectable(n: int, level: float, *, groups: int | None = None) -> float | Undefined:
-    """The smallest share of n items whose flips, without one back, are significant at the level.
+def smallest_detectable(
+    n: int, level: float, *, groups: int | None = None, back: int = 0
+) -> float | Undefined:
+    """The smallest rise among n items that is significant at the level where so many flip back by chance.
 
-    Undefined where even a flip in each group (each item by default) would not be.
+    Undefined where even a flip in each other group (each item by default) would not be.
     """
     many = n if groups is None else groups
-    for flips in range(1, many + 1):
-        if mcnemar_exact(0, flips) <= level:
-            return flips / n
+    noise = math.ceil(back * many / n) if n else 0
+    for flips in range(noise + 1, many - noise + 1):
+        if mcnemar_exact(noise, flips) <= level:
+            return (flips - noise) / n
     what = "items" if many == n else "groups of items"
-    return Undefined(f"{many} {what} are too few to find any effect at this level")
+    chance = f", {back} of them flipping back by chance," if back else ""
+    return Undefined(f"{many} {what}{chance} are too few to find any effect at this level")
 
 
 def effects(

@@ -182,11 +182,16 @@ def probe_words(probe: Probe, found: tuple[Effect, ...], *, bound: float) -> Ite
     groups = len(set(probe.groups.values()))
     if groups < len(probe.originals):
         yield f"items share {groups} groups: intervals are of the effective size, p exchanges whole groups"
-    least = next((each.detectable for each in found), Undefined("no family"))
-    if isinstance(least, Undefined):
-        yield f"smallest effect that could be found: none; {least.reason}"
+    told = [each.detectable for each in found]
+    blind = next(
+        (each for each in told if isinstance(each, Undefined)), None if told else Undefined("no family")
+    )
+    if blind is not None:
+        yield f"smallest effect that could be found: none; {blind.reason}"
     else:
-        yield f"smallest effect that could be found: {least:.1%} of the items"
+        least = max(each for each in told if not isinstance(each, Undefined))
+        yield f"smallest effect that could be found in every family: a rise of {least:.1%} of the items,"
+        yield "with as many flips back as were seen: the judge's own noise"
         yield f"bounded: the rise is shown to be at most {bound:.0%}"
     if names:
         yield f"not assessed: {visible(names)}"

@@ -14,6 +14,8 @@ from rubrics.order import OrderPolicy
 
 DATED = re.compile(r"\d{4}-?\d{2}-?\d{2}|-\d{4}\Z|\d{3}\Z")
 """A model name that says which state of the model is meant."""
+MOVING = re.compile(r"[-:_/.]latest\Z", re.IGNORECASE)
+"""A name that moves at whatever address."""
 
 
 def risks(judge: JudgeSpec) -> tuple[str, ...]:
@@ -24,7 +26,8 @@ def risks(judge: JudgeSpec) -> tuple[str, ...]:
 
 
 def _of_model(judge: ModelJudge) -> Iterator[str]:
-    if judge.endpoint is Endpoint.PROVIDER and not DATED.search(judge.model):
+    compatible = judge.endpoint is Endpoint.COMPATIBLE and MOVING.search(judge.model)
+    if compatible or (judge.endpoint is Endpoint.PROVIDER and not DATED.search(judge.model)):
         yield f"{judge.model!r} is a moving name: what answers may change unseen; name a dated model"
     temperature = judge.parameters.temperature
     if temperature is None or temperature > 0:

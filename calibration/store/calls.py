@@ -229,6 +229,29 @@ def find_calls(*, session: Session, run_key: str, keys: Sequence[str]) -> dict[s
     return found
 
 
+def verdicts_of_calls(
+    *, session: Session, keys: Sequence[str]
+) -> dict[str, frozenset[tuple[str, str, str | None]]]:
+    """What calls have brought, by their keys: criterion, answer and reason each; without a verdict absent."""
+    found: dict[str, frozenset[tuple[str, str, str | None]]] = {}
+    columns = (_VERDICT.call_key, _VERDICT.criterion, _VERDICT.value, _VERDICT.reason)
+    for batch in batches(keys):
+        for key, *said in session.connection().execute(
+            sa.select(*columns).where(_VERDICT.call_key.in_(batch))
+        ):
+            found[key] = found.get(key, frozenset()) | {tuple(said)}
+    return found
+
+
+def failed_calls(*, session: Session, keys: Sequence[str]) -> frozenset[str]:
+    """Those of the calls that ended in a fault."""
+    found: set[str] = set()
+    for batch in batches(keys):
+        query = sa.select(_FAULT.call_key).where(_FAULT.call_key.in_(batch))
+        found.update(session.connection().execute(query).scalars())
+    return frozenset(found)
+
+
 @dataclass(frozen=True, slots=True)
 class SameCall:
     """A verdict of another run of the very judge under the rubric, from a call that was made."""

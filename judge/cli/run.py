@@ -99,9 +99,21 @@ def run(
     ingest_batch: Annotated[
         str | None, typer.Option(metavar="FILE", help="Take the answers of a batch service into the run.")
     ] = None,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again", help="With --emit-batch: also calls that are out already; may be paid twice."
+        ),
+    ] = False,
     replay: Annotated[
         str | None, typer.Option(metavar="RUN", help="Read the stored replies of a run again; call nothing.")
     ] = None,
+    allow_model_change: Annotated[
+        bool,
+        typer.Option(
+            "--allow-model-change", help="Go on where the provider says that another model answers."
+        ),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and ask nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -140,6 +152,7 @@ def run(
         gguf=gguf,
         rate=rate,
         token_rate=token_rate,
+        any_model=allow_model_change,
         direct=None if client is Client.AUTO else client is Client.DIRECT,
     )
     if len(judge) > 1:
@@ -151,7 +164,7 @@ def run(
         raise typer.Exit(carry_replay(context, wanted, replay, as_json=as_json))
     if emit_batch is not None or ingest_batch is not None:
         file, emit = (emit_batch, True) if emit_batch is not None else (ingest_batch or "", False)
-        raise typer.Exit(carry_batch(context, wanted, file, emit=emit, as_json=as_json))
+        raise typer.Exit(carry_batch(context, wanted, file, emit=emit, as_json=as_json, again=again))
     raise typer.Exit(carry_out(context, wanted, dry_run=dry_run, as_json=as_json))
 
 

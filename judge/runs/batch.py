@@ -22,7 +22,11 @@ from calibration.store.calls import (
     add_calls,
     add_faults,
     begin_run,
+    failed_calls,
     find_calls,
+    settled_units,
+    tally_calls,
+    verdicts_of_calls,
 )
 from calibration.store.database import Store
 from calibration.store.inserting import batches
@@ -47,12 +51,13 @@ from judge.runs.bench import ModelBench
 from judge.runs.budget import Tariff
 from judge.runs.entries import answer_entries, answer_entry, call_entry, unread_entry
 from judge.runs.plan import RunPlan, Unit
-from judge.runs.summary import RunSummary, summarise
+from judge.runs.summary import RunSummary, StopKind, Stopped, summarise, unanswered_words
 from judge.runs.units import chunks, open_units
 from judge.spec import Endpoint, ModelJudge
-from rubrics.errors import DeclarationError
+from rubrics.errors import DeclarationError, RecordError
 from rubrics.item import Item
 from rubrics.order import Order
+from rubrics.verdict import UnknownReason
 
 URL = "/v1/chat/completions"
 CHUNK = 500
@@ -74,23 +79,46 @@ class Ingested:
 
     summary: RunSummary
     verdicts: int
+    """Verdicts that were stored now."""
     failed: int
     """Lines that hold an error; their units stay open."""
     strange: int
     """Lines that are no answer to a call of this run, or whose item reads otherwise now; not stored."""
+    repeated: int
+    """Lines that say what was taken before, from this file or an earlier one."""
+    contradicting: int
+    """Lines that say otherwise than what was taken before for the same call; the first stands."""
+    late: int
+    """Answers to calls whose units have their verdict from another call; only what they cost is stored."""
+
+    def to_json(self) -> dict[str, int]:
+        """The lines, counted, as scripts read them."""
+        return {key: getattr(self, key) for key in COUNTED}
 
 
-def emit_batch(store: Store, plan: RunPlan, path: Path, *, tariff: Tariff, now: datetime) -> Emitted:
+COUNTED = ("verdicts", "failed", "strange", "repeated", "contradicting", "late")
+
+
+def emit_batch(
+    store: Store, plan: RunPlan, path: Path, *, tariff: Tariff, now: datetime, again: bool = False
+) -> Emitted:
     """Write a request for each open unit of the plan, its intent committed first.
 
     Raises:
-        DeclarationError: the judge is no model that speaks OpenAI's form, or the file is there already.
-        RecordError: another process works on the run.
+        DeclarationError: the judge is no model that speaks OpenAI's form, or the file cannot be a new one.
+        RecordError: another process works on the run, or calls of it have no answer yet and `again` is not
+            said.
     """
     judge = _batched(plan)
     if path.exists():
         raise DeclarationError(f"{str(path)!r} exists; give the name of a new file")
+    if not path.absolute().parent.is_dir():
+        raise DeclarationError(f"there is no folder {str(path.parent)!r}; give a file in one that exists")
     run_key = _record(store, plan, now)
+    with store.read() as session:
+        out = unanswered_words(tally_calls(session=session, run_key=run_key))
+    if out and not again:
+        raise RecordError(f"{out}; take the answers with --ingest-batch, or say --again to ask anew")
     bench = ModelBench(judge, plan, served_at=None)
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     requests = settled = 0
@@ -157,14 +185,17 @@ def ingest_batch(
         DeclarationError: the judge is no model that speaks OpenAI's form, or the file cannot be read.
     """
     judge = _batched(plan)
+    _require_answers(path)
     run_key = _record(store, plan, now)
     bench = ModelBench(judge, plan, served_at=None)
-    counts = {"verdicts": 0, "failed": 0, "strange": 0}
+    counts = dict.fromkeys(COUNTED, 0)
     with working_on(store, run_key):
         for lines in batches(_lines(path), CHUNK):
             _take(store, plan, run_key, bench, lines, prices=prices, now=now, counts=counts)
         with store.write() as session:
             summary = summarise(session=session, plan=plan, run_key=run_key, stopped=None)
+            if summary.stopped is not None:
+                summary = replace(summary, stopped=_still_open(summary))
             state = RunState.FINISHED if summary.complete else RunState.PAUSED
             move_run(session=session, key=run_key, state=state)
     return Ingested(summary, **counts)
@@ -186,6 +217,9 @@ def _take(
         calls = find_calls(session=session, run_key=run_key, keys=[key for key, _ in named if key])
         keys = list({call.item_key for call in calls.values()})
         items = dict(read_items(session=session, keys=keys))
+        settled = set(settled_units(session=session, run_key=run_key, item_keys=keys))
+        before: dict[str, Said] = dict(verdicts_of_calls(session=session, keys=list(calls)))
+        failed = set(failed_calls(session=session, keys=list(calls)))
     verdicts: list[VerdictEntry] = []
     faults: list[FaultEntry] = []
     for line, (key, mark) in zip(lines, named, strict=True):
@@ -195,16 +229,68 @@ def _take(
             counts["strange"] += 1
             continue
         entries = _concluded(run_key, plan, call, stored, line, prices=prices, now=now)
-        for entry in entries:
-            if isinstance(entry, VerdictEntry):
-                counts["verdicts"] += 1
-                verdicts.append(entry)
-            else:
-                counts["failed"] += 1
-                faults.append(entry)
+        said = [entry for entry in entries if isinstance(entry, VerdictEntry)]
+        answer = frozenset((each.criterion, each.answer, each.reason and each.reason.value) for each in said)
+        units = {(stored.item_key, each, stored.presentation, stored.repeat) for each in stored.criteria}
+        if key in before:
+            counts["repeated" if answer == before[key] else "contradicting"] += 1
+        elif units <= settled:
+            counts["late"] += 1
+            faults += [] if key in failed else [_late(key, entries[0])]
+            failed.add(key)
+        elif said:
+            open_ = [
+                each for each in said if (stored.item_key, each.criterion, *_place(stored)) not in settled
+            ]
+            counts["verdicts"] += len(open_)
+            verdicts += said
+            before[key] = answer
+            settled |= units
+        else:
+            counts["repeated" if key in failed else "failed"] += 1
+            faults += [] if key in failed else [each for each in entries if isinstance(each, FaultEntry)]
+            failed.add(key)
     with store.write() as session:
         add_verdicts(session=session, verdicts=verdicts, at=now, strict=False)
         add_faults(session=session, faults=faults, at=now)
+
+
+Said = frozenset[tuple[str, str, str | None]]
+
+
+def _place(stored: StoredCall) -> tuple[Any, int]:
+    return stored.presentation, stored.repeat
+
+
+def _late(key: str, entry: VerdictEntry | FaultEntry) -> FaultEntry:
+    """What is kept of an answer that came after another call's: that it came, and what it cost."""
+    why = "the answer came when the unit had its verdict from another call"
+    return FaultEntry(key, UnknownReason.ERROR, "late", why, cost_micros=entry.cost_micros)
+
+
+def _still_open(summary: RunSummary) -> Stopped:
+    """Why units are open after answers were taken."""
+    failed, missing = sum(summary.errors.values()), summary.pending
+    said = [f"{failed:,} failed in the batch"] if failed else []
+    said += [f"{missing:,} have no answer yet"] if missing else []
+    what = "unit has" if failed + missing == 1 else "units have"
+    return Stopped(StopKind.UNANSWERED, f"{failed + missing:,} {what} no verdict: {' and '.join(said)}")
+
+
+def _require_answers(path: Path) -> None:
+    """Refuse a file of something else before anything is stored."""
+    lines = answers = 0
+    for line in _lines(path):
+        lines += 1
+        if line is not None and "response" not in line and {"method", "body"} & line.keys():
+            raise DeclarationError(
+                f"{str(path)!r} holds requests and no answers; give the file that the batch service wrote"
+            )
+        answers += line is not None and bool({"response", "error"} & line.keys())
+    if lines and not answers:
+        raise DeclarationError(
+            f"{str(path)!r} holds no answer of a batch; give the file that the batch service wrote"
+        )
 
 
 def _asked(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,12 @@ from judge.cli.lookups import recorded_rubric
 from judge.cli.output import console, print_json, print_lines
 from judge.cli.stores import now, opened
 from judge.recorded import recorded_judge
-from judge.runs import RunOptions, RunPlan, RunSummary, StopKind, plan_run, run_judge
+from judge.runs import RunOptions, RunPlan, RunSummary, StopKind, plan_run, recorded_run, run_judge
 from judge.runs.bar import run_bar
 from judge.runs.connect import connected, tariff_of
 from judge.runs.estimate import estimate
 from judge.runs.pacing import Pace, Pacer, parse_rate
+from judge.runs.summary import unanswered_words
 from judge.runs.words import pace_words, plan_object, plan_words, summary_words
 from rubrics.errors import RecordError
 from rubrics.rubric import Rubric
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from calibration.store.database import Store
     from calibration.store.items import Scope
+    from judge.runs.batch import Ingested
 
 API_KEY = "VOIRDIRE_API_KEY"
 """The key of an OpenAI-compatible server; providers have their own variables."""
@@ -55,6 +58,8 @@ class Wanted:
     rate: str | None = None
     """Calls that the provider allows, as given: 500/min."""
     token_rate: str | None = None
+    any_model: bool = False
+    """Whether a run goes on where the provider says that another model answers."""
     others: tuple[str, ...] = ()
     """Judges that are asked in turn with the first."""
 
@@ -99,6 +104,7 @@ class Wanted:
             ("--client", None if self.direct is None else "direct" if self.direct else "litellm"),
         )
         words = [word for name, value in named if value is not None for word in (name, str(value))]
+        words += ["--allow-model-change"] if self.any_model else []
         return shlex.join(["voirdire", "judge", "run", *words])
 
     def next_command(self, summary: RunSummary) -> str:
@@ -119,7 +125,7 @@ def carry_out(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool) -> 
             plan = planned_run(session, wanted)
             tariff, source = tariff_of(plan.judge, wanted.prices)
             expected = estimate(session=session, plan=plan, tariff=tariff, source=source)
-            risky = risks_of(session, plan)
+            risky = (*risks_of(session, plan), *_calls_that_are_out(session, plan))
         planned = {**plan_object(plan, expected), "risks": list(risky)}
         if not as_json:
             print_lines(plan_words(plan, expected, on=wanted.on, width=console().width))
@@ -154,12 +160,22 @@ def ask(store: Store, plan: RunPlan, wanted: Wanted, *, done: int, cap_micros: i
             concurrency=wanted.concurrency or reached.concurrency,
             max_cost_micros=cap_micros,
             tariff=tariff,
+            any_model=wanted.any_model,
             pacer=pacer,
             now=now,
         )
         return run_judge(
             store, plan, reached.client, served_at=reached.served_at, options=options, on_progress=told
         )
+
+
+def _calls_that_are_out(session: Session, plan: RunPlan) -> tuple[str, ...]:
+    """That calls of the run which this goes on with have no answer yet, in a sentence."""
+    from calibration.store.calls import tally_calls
+
+    run = recorded_run(session=session, plan=plan)
+    out = unanswered_words(tally_calls(session=session, run_key=run.key)) if run else ""
+    return (out,) if out else ()
 
 
 def risks_of(session: Session, plan: RunPlan) -> tuple[str, ...]:
@@ -178,7 +194,9 @@ def _is_cascade(store: Store, wanted: Wanted) -> bool:
         return isinstance(recorded_judge(session=session, judge=wanted.judge), CascadeJudge)
 
 
-def carry_batch(context: Any, wanted: Wanted, file: str, *, emit: bool, as_json: bool) -> ExitCode:
+def carry_batch(
+    context: Any, wanted: Wanted, file: str, *, emit: bool, as_json: bool, again: bool = False
+) -> ExitCode:
     """The exit code of writing a batch or of taking its answers; 3 where units are still open after it."""
     from judge.runs.batch import emit_batch, ingest_batch
 
@@ -188,7 +206,7 @@ def carry_batch(context: Any, wanted: Wanted, file: str, *, emit: bool, as_json:
             plan = planned_run(session, wanted)
             tariff, _ = tariff_of(plan.judge, wanted.prices)
         if emit:
-            written = emit_batch(store, plan, path, tariff=tariff, now=now())
+            written = emit_batch(store, plan, path, tariff=tariff, now=now(), again=again)
             if as_json:
                 print_json({"run": written.run, "requests": written.requests, "settled": written.settled})
             else:
@@ -203,12 +221,22 @@ def carry_batch(context: Any, wanted: Wanted, file: str, *, emit: bool, as_json:
     if not as_json:
         print_lines(
             [
-                f"Took {taken.verdicts:,} answers from {file}; {taken.failed:,} lines hold an error, "
+                f"Took {taken.verdicts:,} verdicts from {file}; {taken.failed:,} lines hold an error, "
                 f"{taken.strange:,} are no answer to a call of this run."
             ]
         )
-    lines = {"verdicts": taken.verdicts, "failed": taken.failed, "strange": taken.strange}
-    return report(taken.summary, {"batch": lines}, wanted, as_json=as_json)
+        print_lines([f"  {line}" for line in _not_taken(taken)])
+    resume = f"{wanted.command} --ingest-batch REST" if taken.summary.calls.unresolved else None
+    return report(taken.summary, {"batch": taken.to_json()}, wanted, as_json=as_json, resume=resume)
+
+
+def _not_taken(taken: Ingested) -> Iterator[str]:
+    if taken.repeated:
+        yield f"{taken.repeated:,} say what was taken before"
+    if taken.contradicting:
+        yield f"{taken.contradicting:,} contradict what was taken before for the same call: the first stands"
+    if taken.late:
+        yield f"{taken.late:,} came when their units had a verdict from another call: only their cost is kept"
 
 
 LISTED = 20
@@ -284,12 +312,14 @@ def _rubric(session: Session, scope: Scope, wanted: Wanted) -> Rubric:
     raise RecordError(f"{how} {', '.join(sorted(rubrics))}; name one with --rubric NAME@V")
 
 
-def report(summary: RunSummary, planned: dict[str, Any], wanted: Wanted, *, as_json: bool) -> ExitCode:
+def report(
+    summary: RunSummary, planned: dict[str, Any], wanted: Wanted, *, as_json: bool, resume: str | None = None
+) -> ExitCode:
     """The exit code of a run that was carried out, once it was told how it stands."""
     stopped = summary.stopped
     if as_json:
-        resume = {"resume": wanted.command} if stopped else {}
-        print_json({**planned, **summary.to_json(), **resume})
+        next_one = {"resume": resume or wanted.command} if stopped else {}
+        print_json({**planned, **summary.to_json(), **next_one})
     else:
         print_lines(list(summary_words(summary)))
         if stopped is None:
@@ -297,5 +327,7 @@ def report(summary: RunSummary, planned: dict[str, Any], wanted: Wanted, *, as_j
     if stopped is None:
         return ExitCode.ADMIT
     tell(f"voirdire: {stopped.sentence}")
-    tell(f"  go on: {wanted.command}", wrapped=False)
+    tell(f"  go on: {resume or wanted.command}", wrapped=False)
+    if resume is not None:
+        tell(f"  or ask what is open now, which may be paid twice: {wanted.command}", wrapped=False)
     return ExitCode.INTERRUPTED if stopped.kind is StopKind.INTERRUPTED else ExitCode.OPERATIONAL

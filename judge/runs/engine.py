@@ -16,9 +16,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from calibration.store.calls import tally_calls, tally_verdicts
+from calibration.rendering.text import visible
+from calibration.store.calls import reported_models, tally_calls, tally_verdicts
 from calibration.store.database import Store
-from judge.calls import ModelCallError, ModelClient
+from judge.calls import FAULTS, Fault, ModelCallError, ModelClient, ModelReply
 from judge.grading import (
     JudgeVerdict,
     Prepared,
@@ -43,7 +44,13 @@ from rubrics.errors import DeclarationError
 T = TypeVar("T")
 
 FAILURES_IN_A_ROW = 10
-"""Calls that may fail one after the other, beyond those that may be in flight."""
+"""Calls that may fail one after the other, beyond those in flight when the first of them failed."""
+FAILURES_AT_FIRST = 3
+"""Calls that may fail where the provider has not answered a single one of the run, one at a time."""
+NAME_SHOWN = 80
+"""Characters of a model's name that a sentence repeats."""
+IN_DOUBT = 3
+"""Failures in a row after which calls are made one at a time until one is answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,8 @@ class RunOptions:
     """What the run may cost over all its processes, in millionths of a dollar; None for any amount."""
     tariff: Tariff = field(default_factory=Tariff)
     """By which prices money is set aside before a call."""
+    any_model: bool = False
+    """Whether the run goes on where the provider says that another model answers."""
     pacer: Pacer | None = None
     """Gives each call its turn; None asks as fast as answers come."""
     patience_s: float = PATIENCE_S
@@ -92,8 +101,12 @@ class Engine:
         self._on_progress = on_progress
         self._turn = turn
         self._room = asyncio.Semaphore(options.concurrency)
-        self._slots = asyncio.Semaphore(1)  # until a call came back: a wrong key then fails once, not N times
-        self._slots_open = False
+        self._slots = asyncio.Semaphore(1)  # until one was answered: a wrong key then fails once, not N times
+        self._withheld = options.concurrency - 1
+        """Slots that are not given while the provider seems to answer nothing."""
+        self._calling = self._in_flight_then = 0
+        self._answered = False
+        self._models: set[str] = set()
         self._ending = asyncio.Event()
         self._reading = ThreadPoolExecutor(1, "voirdire-reader")
         self._tasks: set[asyncio.Task[None]] = set()
@@ -163,6 +176,7 @@ class Engine:
             bound_cache(session)
             said = tally_verdicts(session=session, run_key=self._run_key)
             calls = tally_calls(session=session, run_key=self._run_key)
+            self._models = set(reported_models(session=session, run_key=self._run_key))
         self.done_before = self._done = sum(each.units for each in said)
         spent = calls.known_micros + calls.reserved_micros
         return Budget(self._options.max_cost_micros, spent_micros=spent)
@@ -216,7 +230,8 @@ class Engine:
         for known in ready.known if isinstance(ready, Prepared) else ready:
             await self._keep((known,))
         if isinstance(unit, Unit) and isinstance(ready, Prepared):
-            if not _is_same(unit, ready):
+            others = (self._is_other(each.reported_model) for each in unit.same.values())
+            if not _is_same(unit, ready) or any(others):
                 return await self._start(unit, ready)
             await self._reuse(unit, ready)
         self._room.release()
@@ -313,10 +328,13 @@ class Engine:
         verdicts: tuple[JudgeVerdict, ...] = ()
         try:
             await self._recorder.intend(entry)
-            async with self._slots:
+            await self._slots.acquire()
+            try:
                 made = not self._halted()
                 if made:
                     verdicts = await self._call(call)
+            finally:
+                self._leave_slot()
         finally:
             if not made:
                 self._recorder.put(not_sent(entry.key, "the run was stopped before the call was made"))
@@ -328,34 +346,74 @@ class Engine:
         """The verdicts of a call that is made now; of one that failed its failure alone."""
         if self._client is None:
             raise DeclarationError(f"judge {self._plan.judge.name!r} is a model and no client was given")
+        self._calling += 1
+        fault: Fault | None = None
         try:
-            verdicts = conclude_all(call, await self._client.complete(call.request))
+            reply = await self._client.complete(call.request)
+            verdicts = self._concluded(call, reply)
         except ModelCallError as error:
-            verdicts = (conclude_failed(call, error),)
+            verdicts, fault = (conclude_failed(call, error),), error.fault
             if error.stops_run:
                 self.stop(StopKind.FAULT, str(error))
+        finally:
+            self._calling -= 1
         verdict = verdicts[0]  # whether there is a reply at all is the same for every criterion
         if verdict.attempts and not (verdict.reason is not None and verdict.reason.is_open):
             self.clocked.add(verdict.attempts)
-        self._watch(verdict)
-        if not self._slots_open:
-            self._slots_open = True
-            for _ in range(self._options.concurrency - 1):
-                self._slots.release()
+        self._watch(verdict, fault)
         return verdicts
 
-    def _watch(self, verdict: JudgeVerdict) -> None:
+    def _concluded(self, call: Prepared, reply: ModelReply) -> tuple[JudgeVerdict, ...]:
+        """The verdicts in a reply; of one by another model none: its unit stays open, and the run stops."""
+        if not self._is_other(reply.model):
+            return conclude_all(call, reply)
+        before, after = (visible(name)[:NAME_SHOWN] for name in (min(self._models), reply.model or ""))
+        sentence = (
+            f"the model changed within the run: {before} has answered so far, and now {after} does; declare "
+            "a judge with a dated model, or go on with both by --allow-model-change"
+        )
+        self.stop(StopKind.MODEL_CHANGED, sentence)
+        error = ModelCallError(sentence, fault=Fault.MODEL_CHANGED, attempts=reply.attempts)
+        return (conclude_failed(call, error).model_copy(update={"cost_micros": reply.cost.micros}),)
+
+    def _is_other(self, model: str | None) -> bool:
+        """Whether this is another model than the one that has answered in this run; the first is taken."""
+        if model is None or self._options.any_model:
+            return False
+        self._models = self._models or {model}
+        return model not in self._models
+
+    def _watch(self, verdict: JudgeVerdict, fault: Fault | None) -> None:
         """Stop the run where the provider answers nothing any more."""
         if verdict.reason is None or not verdict.reason.is_open:
-            self._failed_in_a_row = 0
+            self._failed_in_a_row, self._answered = 0, True
             return
+        if not self._failed_in_a_row:
+            self._in_flight_then = self._calling
         self._failed += 1
         self._failed_in_a_row += 1
-        if self._failed_in_a_row >= FAILURES_IN_A_ROW + self._options.concurrency:
+        if self._failed_in_a_row >= self._failures_allowed(fault):
+            calls = "call" if self._failed_in_a_row == 1 else f"{self._failed_in_a_row} calls"
             self.stop(
-                StopKind.PROVIDER,
-                f"the last {self._failed_in_a_row} calls failed, so no more were made: {verdict.rationale}",
+                StopKind.PROVIDER, f"the last {calls} failed, so no more were made: {verdict.rationale}"
             )
+
+    def _failures_allowed(self, fault: Fault | None) -> int:
+        silent = not self._answered and not self.done_before
+        if silent and fault is not None and FAULTS[fault].retryable:  # what is not may be the item's own
+            return FAILURES_AT_FIRST
+        return FAILURES_IN_A_ROW + self._in_flight_then
+
+    def _leave_slot(self) -> None:
+        """Make room for another call; for one at a time while the provider seems to answer nothing."""
+        doubt = not self._answered or self._failed_in_a_row >= IN_DOUBT
+        if doubt and self._withheld < self._options.concurrency - 1:
+            self._withheld += 1
+            return
+        self._slots.release()
+        while not doubt and self._withheld:
+            self._slots.release()
+            self._withheld -= 1
 
     async def _keep(
         self,

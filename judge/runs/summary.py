@@ -21,9 +21,13 @@ from calibration.store.calls import (
     tally_calls,
     tally_verdicts,
 )
+from calibration.store.judges import get_run
+from calibration.store.operation import AnsweredSpan, answered_span
 from judge.calls import Attempt
-from judge.pricing import rounded, verdicts_per_dollar
+from judge.pricing import rounded, spent, verdicts_per_dollar
+from judge.runs.budget import dollars
 from judge.runs.plan import RunPlan
+from judge.spec import ModelJudge
 
 
 class StopKind(StrEnum):
@@ -39,6 +43,8 @@ class StopKind(StrEnum):
     """Every further call would fail in the same way: no key, no such model, no credit."""
     PROVIDER = "provider"
     """Too many calls in a row failed."""
+    MODEL_CHANGED = "model_changed"
+    """The provider says that another model answers than did before in this run."""
     PARTNER = "partner"
     """A judge that is asked in turn with this one stopped."""
     UNANSWERED = "unanswered"
@@ -164,6 +170,8 @@ class RunSummary:
     """What the first failed unit met, "" where none did."""
     note: str
     """Why a baseline left items unknown, "" where it did not."""
+    answered: AnsweredSpan
+    """How many verdicts came from calls of the run, and over what time: pauses between processes count."""
     stopped: Stopped | None
     """None where every unit has its verdict."""
     timing: Timing | None = None
@@ -176,10 +184,8 @@ class RunSummary:
 
     @property
     def per_minute(self) -> float | None:
-        """New verdicts a minute of this process; None where it made no call."""
-        if self.timing is None or self.timing.seconds <= 0:
-            return None
-        return 60 * (self.done - self.done_before) / self.timing.seconds
+        """Verdicts of the run's calls a minute, from the first to the last; None without such a time."""
+        return self.answered.per_minute
 
     @property
     def per_dollar(self) -> float | None:
@@ -252,6 +258,9 @@ def summarise(
     failed = open_units(session=session, run_key=run_key)
     done = sum(each.units for each in said)
     left = plan.units - done
+    tokens = _total(said, "tokens_in"), _total(said, "tokens_out")
+    if isinstance(plan.judge, ModelJudge) and plan.judge.reask:  # verdicts count the second call alone
+        tokens = spent(session=session, run=get_run(session=session, key=run_key)).tokens
     return RunSummary(
         run=run_key,
         judge=str(plan.judge.name),
@@ -267,13 +276,26 @@ def summarise(
         pending=left - len(failed),
         done_before=done_before,
         calls=tally_calls(session=session, run_key=run_key),
-        tokens_in=_total(said, "tokens_in"),
-        tokens_out=_total(said, "tokens_out"),
+        tokens_in=tokens[0],
+        tokens_out=tokens[1],
+        answered=answered_span(session=session, run_key=run_key),
         models=reported_models(session=session, run_key=run_key),
         first_error=failed[0].sentence if failed else "",
         note=note,
         timing=timing,
         stopped=stopped or (_unanswered(plan, failed, left) if left else None),
+    )
+
+
+def unanswered_words(calls: CallTally) -> str:
+    """How many calls of a run have no answer stored and what they may cost twice, "" where none."""
+    if not calls.unresolved:
+        return ""
+    what = "call of this run has" if calls.unresolved == 1 else "calls of this run have"
+    paid = f" (up to {dollars(calls.reserved_micros)})" if calls.reserved_micros else ""
+    return (
+        f"{calls.unresolved:,} {what} no answer: they were written for a batch or cut off, and whatever is "
+        f"asked again may be paid twice{paid}"
     )
 
 
@@ -284,7 +306,9 @@ def _unanswered(plan: RunPlan, failed: list[OpenUnit], left: int) -> Stopped:
             f"{left:,} units have no verdict because a member of {plan.judge.name} has none on them: "
             "go on with its members' runs first",
         )
-    first = f" (the first: {failed[0].sentence})" if failed else ""
+    if not failed:
+        return Stopped(StopKind.UNANSWERED, f"{left:,} units have no verdict: they have no answer yet")
+    first = f" (the first: {failed[0].sentence})"
     return Stopped(
         StopKind.UNANSWERED,
         f"{left:,} units have no verdict because their calls failed{first}",

@@ -87,6 +87,7 @@ def _one(
     options = RunOptions(
         concurrency=wanted.concurrency or connection.concurrency,
         tariff=tariff_of(plan.judge)[0],
+        any_model=wanted.any_model,
         pacer=pacer,
         now=now,
     )

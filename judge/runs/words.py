@@ -12,7 +12,7 @@ from judge.calls import CostSource
 from judge.runs import RunPlan, RunSummary, conditions, dollars
 from judge.runs.estimate import Estimate
 from judge.runs.pacing import Pace
-from judge.runs.summary import Spread
+from judge.runs.summary import Spread, unanswered_words
 
 _INDENT = 16
 _SOURCES = {
@@ -144,12 +144,11 @@ def summary_words(summary: RunSummary) -> Iterator[str]:
         waited = f"; waited before {_times(timing.queue)}" if timing.queue.p99 else ""
         yield f"  an answer took {_times(timing.answer)}{waited}"
     if summary.calls.unresolved:
-        yield (
-            f"  {summary.calls.unresolved:,} calls were cut off before their answer was stored: they may "
-            "have been paid, and their units are asked again"
-        )
+        yield f"  {unanswered_words(summary.calls)}"
     if summary.models:
         yield "  answered by " + ", ".join(visible(model) for model in summary.models)
+    if len(summary.models) > 1:
+        yield "  ! several models answered: a report on this run is about their mixture, not about one judge"
     if summary.note:
         yield f"  {summary.note}"
 

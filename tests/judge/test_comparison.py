@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from calibration.statistics.paired import PairedTable, newcombe_paired
 from calibration.values import Estimate, Interval, Undefined
+from judge.comparing import judge_words
 from judge.comparison import Word, compare_judges, paired, word_of
 
 
@@ -56,6 +57,18 @@ def test_one_word(old: tuple[int, int], new: tuple[int, int], word: Word) -> Non
     reference = dict.fromkeys(judged(0, 200, "f"), False) | dict.fromkeys(judged(0, 200, "p"), True)
     sides = [judged(fail, 200, "f") | judged(passing, 200, "p") for fail, passing in (old, new)]
     assert compare_judges(sides[0], sides[1], reference, margin=0.05).word is word
+
+
+def test_a_rise_that_was_found_is_told_however_little_is_known_of_the_rest() -> None:
+    """FAR 0/13 to 13/13 with 13 passes: worse, though the passes show nothing within the margin."""
+    reference = dict.fromkeys(judged(0, 13, "f"), False) | dict.fromkeys(judged(0, 13, "p"), True)
+    careful, lax = (judged(fail, 13, "f") | judged(9, 13, "p") for fail in (0, 13))
+    found = compare_judges(careful, lax, reference, margin=0.05)
+    assert found.far.p_value < 0.001
+    assert found.word is Word.WORSE
+    back = compare_judges(lax, careful, reference, margin=0.05)
+    assert back.word is Word.CANNOT_TELL
+    assert "one error fell" in next(iter(judge_words(back, "a", "b")))
 
 
 def test_a_difference_that_may_be_none_or_too_much_cannot_be_told() -> None:

@@ -242,6 +242,9 @@ def test_risky_choices_are_told_and_careful_ones_are_not() -> None:
         "blank",
     ):
         assert part in words
+    own = {"endpoint": "compatible", "api_base": "http://127.0.0.1:1/v1"}
+    assert "moving name" in " ".join(risks(judge(model="openai/gpt-4o-latest", **own)))
+    assert risks(judge(model="openai/my-model", **own)) == ()
     even = PanelJudge(kind="panel", name="p", members=(Member(judge=DIGESTS[0], votes=2),))
     assert len(risks(even)) == 2
     lax = CascadeJudge(kind="cascade", name="c", first=DIGESTS[0], then=DIGESTS[1])

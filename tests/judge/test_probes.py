@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from calibration.statistics.paired import mcnemar_exact
 from calibration.store.database import Store
 from calibration.values import Undefined
 from judge.fence import Flag, show
@@ -137,6 +138,21 @@ def test_too_few_items_find_nothing() -> None:
     """Five flips of five are p = 1/16; no effect is detectable."""
     assert smallest_detectable(6, 0.05) == 1.0
     assert not isinstance(smallest_detectable(5, 0.05), float)
+
+
+def test_a_judge_that_flips_by_chance_hides_a_larger_effect() -> None:
+    """Forty of 151 flip back: a rise of 12.6 points is not found, and the least that could be is above it."""
+    found = effect(
+        *("x", "y", pairs((59, (False, True)), (40, (True, False)), (52, (False, False)))),
+        bound=0.05,
+        families=1,
+    )
+    assert (found.word, found.flipped.x - found.back) == (ProbeWord.UNDERPOWERED, 19)
+    assert isinstance(found.detectable, float)
+    assert found.detectable > 19 / 151
+    more = round(found.detectable * 151)
+    assert mcnemar_exact(40, 40 + more) <= 0.05 < mcnemar_exact(40, 39 + more)
+    assert "40 of them flipping back" in str(smallest_detectable(80, 0.05, back=40))
 
 
 def test_flips_of_one_group_are_one_finding() -> None:

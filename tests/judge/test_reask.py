@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from calibration.store.database import Store
-from judge.calls import Cost, CostSource, Fault, ModelCallError, ModelReply, ModelRequest, Prices
+from calibration.store.judges import get_run
+from judge.calls import Cost, CostSource, Fault, ModelCallError, ModelReply, ModelRequest, Prices, Tokens
 from judge.fake_model import FakeTransport, failed, in_turn, said
 from judge.grading import ask_once, sit
 from judge.parsing import AnswerForm, Reading, parse
+from judge.pricing import spent
 from judge.runs import StopKind, Tariff
 from rubrics.answer import answered
 from rubrics.order import Order, OrderPolicy
@@ -59,6 +62,24 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more(store: Store) -> Non
     assert rows(store, "SELECT reason, detail FROM judge_call_fault") == [("invalid", "unparsed")]
     kept = [json.loads(t) for (t,) in rows(store, "SELECT text FROM item_payload WHERE text LIKE '%unread%'")]
     assert [each["fields"]["unread"][0]["raw"] for each in kept] == ["I think it passes."]
+
+
+def test_both_calls_are_in_the_tokens_and_both_commands_tell_one_pace(sqlite_store: Store) -> None:
+    """Four calls about three items: the summary counts all four, and says what `judge cost` says."""
+    lay_down(sqlite_store, numbered(3), REASKS)
+    asked: list[int] = []
+
+    def counted(request: ModelRequest) -> ModelReply:
+        asked.append(number_in(request))
+        mumbled = number_in(request) == 1 and asked.count(1) == 1
+        reply = said("I think it passes.") if mumbled else answer("pass")
+        return replace(reply, tokens=Tokens(10, 0, 2))
+
+    summary = carried_out(sqlite_store, planned(sqlite_store, REASKS), counted)
+    assert (summary.tokens_in, summary.tokens_out) == (40, 8)
+    with sqlite_store.read() as session:
+        found = spent(session=session, run=get_run(session=session, key=summary.run))
+    assert (found.per_minute, found.tokens) == (summary.per_minute, (40, 8))
 
 
 def test_it_is_asked_once_more_and_not_twice(store: Store) -> None:

@@ -16,7 +16,7 @@ from judge.parsing import Reading
 from judge.runs.batch import emit_batch, ingest_batch
 from judge.runs.budget import Tariff
 from judge.spec import ModelJudge
-from rubrics.errors import DeclarationError
+from rubrics.errors import DeclarationError, RecordError
 from tests.judge.cases import item, judge
 from tests.judge.cli.records import address, on
 from tests.judge.provider import completion, fault
@@ -44,7 +44,7 @@ def emitted(store: Store, spec: ModelJudge, path: Path) -> list[dict[str, Any]]:
 
 def answered(request: dict[str, Any], text: str, **how: Any) -> dict[str, Any]:
     """What the service says to a request."""
-    body = json.loads(completion(text, **how).body)
+    body = json.loads(completion(text, **{"model": "fake-1", **how}).body)  # the one of ordinary runs here
     return {
         "id": "b",
         "custom_id": request["custom_id"],
@@ -178,3 +178,57 @@ def test_the_commands(sqlite_store: Store, tmp_path: Path) -> None:
     assert (final.exit_code, json.loads(final.stdout)["complete"]) == (0, True)
     assert command(*base, "--ingest-batch", str(tmp_path / "none.jsonl")).exit_code == 3
     assert command(*base, "--ingest-batch", "a", "--emit-batch", "b").exit_code == 64
+
+
+def test_a_file_of_requests_is_refused_and_nothing_is_stored(sqlite_store: Store, tmp_path: Path) -> None:
+    """Whoever gives the wrong file of the two is told, and no cost is rewritten."""
+    spec = judge(order="as_declared")
+    lay_down(sqlite_store, numbered(2), spec)
+    emitted(sqlite_store, spec, tmp_path / "out.jsonl")
+    plan, before = planned(sqlite_store, spec), rows(sqlite_store, "SELECT * FROM judge_call_fault")
+    with pytest.raises(DeclarationError, match="holds requests and no answers"):
+        ingest_batch(sqlite_store, plan, tmp_path / "out.jsonl", prices=None, now=NOW)
+    other = written(tmp_path / "other.jsonl", {"a": 1}, "[]")
+    with pytest.raises(DeclarationError, match="holds no answer of a batch"):
+        ingest_batch(sqlite_store, plan, other, prices=None, now=NOW)
+    assert (rows(sqlite_store, "SELECT * FROM judge_call_fault"), verdicts(sqlite_store)) == (before, [])
+
+
+def test_what_is_said_twice_or_otherwise_or_late_is_counted_apart(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
+    """Repeats, contradictions and late answers are no verdicts; the first answer stands."""
+    spec = judge(order="as_declared")
+    lay_down(sqlite_store, numbered(3), spec)
+    first = emitted(sqlite_store, spec, tmp_path / "out.jsonl")
+    plan = planned(sqlite_store, spec)
+    says = ['{"reason": "as asked", "verdict": "pass"}', '{"reason": "as asked", "verdict": "fail"}']
+    lines = [answered(first[0], text) for text in (says[0], says[0], says[1])]
+    file = written(tmp_path / "in.jsonl", *lines, {"custom_id": "nobody", "response": None})
+    taken = ingest_batch(sqlite_store, plan, file, prices=Prices(1.0, 2.0), now=NOW)
+    assert taken.to_json() == {
+        "verdicts": 1, "failed": 0, "strange": 1, "repeated": 1, "contradicting": 1, "late": 0,
+    }  # fmt: skip
+    assert taken.summary.verdicts == {"pass": 1}
+    assert taken.summary.stopped is not None
+    assert "2 units have no verdict: 2 have no answer yet" in taken.summary.stopped.sentence
+    assert carried_out(sqlite_store, plan, even_passes).complete  # the other two are asked meanwhile
+    late = written(tmp_path / "late.jsonl", *(answered(each, says[0]) for each in first[1:]))
+    kept = ingest_batch(sqlite_store, plan, late, prices=Prices(1.0, 2.0), now=NOW)
+    assert (kept.late, kept.verdicts, kept.summary.calls.unresolved) == (2, 0, 0)
+    again = ingest_batch(sqlite_store, plan, late, prices=Prices(1.0, 2.0), now=NOW)
+    assert (again.late, again.summary) == (2, kept.summary)
+
+
+def test_a_batch_that_is_out_is_remembered(sqlite_store: Store, tmp_path: Path) -> None:
+    """A second file is written only where that is said; no sentence says that calls were cut off alone."""
+    spec = judge(order="as_declared")
+    lay_down(sqlite_store, numbered(2), spec)
+    plan, tariff = planned(sqlite_store, spec), Tariff(Prices(1.0, 1.0))
+    with pytest.raises(DeclarationError, match="there is no folder"):
+        emit_batch(sqlite_store, plan, tmp_path / "none" / "x", tariff=tariff, now=NOW)
+    emit_batch(sqlite_store, plan, tmp_path / "one", tariff=tariff, now=NOW)
+    with pytest.raises(RecordError, match=r"2 calls of this run have no answer.*paid twice.*--again"):
+        emit_batch(sqlite_store, plan, tmp_path / "two", tariff=tariff, now=NOW)
+    assert not (tmp_path / "two").exists()
+    assert emit_batch(sqlite_store, plan, tmp_path / "two", tariff=tariff, now=NOW, again=True).requests == 2

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 
 import pytest
@@ -15,8 +16,10 @@ from pydantic import SecretStr
 
 from calibration.store.database import Store
 from judge.calls import Prices
+from judge.fake_model import FakeTransport, said
 from judge.retries import RetryingClient
-from judge.runs import RunOptions, RunSummary, run_judge
+from judge.runs import RunOptions, RunSummary, StopKind, run_judge
+from judge.runs.words import summary_words
 from judge.spec import Endpoint, ModelJudge
 from rubrics.order import OrderPolicy
 from tests.judge.calling import KEY, PATHS, raw
@@ -194,14 +197,27 @@ def test_two_hundred_refusals_and_truncations_are_no_verdict(sqlite_store: Store
 
 
 @both_paths
-def test_a_model_that_changes_within_a_run_is_on_record(sqlite_store: Store, path: str) -> None:
-    """A provider that answers with another model half-way: both names are in the summary and on verdicts."""
+def test_a_model_that_changes_stops_the_run(sqlite_store: Store, path: str) -> None:
+    """Its answer is no verdict, both names are told, and the run goes on with both where asked to."""
 
     def changing(hit: Hit) -> Answer:
         answer = json.dumps({"reason": "as asked", "verdict": "pass"})
         return completion(answer, model="served-2" if hit.number > 10 else "served-1")
 
-    summary, _ = run_against(sqlite_store, changing, 20, path=path, concurrency=1)
+    halted, provider = run_against(sqlite_store, changing, 20, path=path, concurrency=1)
+    assert halted.stopped is not None
+    assert halted.stopped.kind is StopKind.MODEL_CHANGED
+    assert "served-1 has answered so far, and now served-2 does" in halted.stopped.sentence
+    assert (halted.models, halted.verdicts, len(provider.hits)) == (("served-1",), {"pass": 10}, 11)
+    assert (halted.errors, adds_up(halted)) == ({"provider_error": 1}, True)
+    assert halted.calls.known_micros == 11 * 107
+    options = RunOptions(concurrency=1, patience_s=0.0, any_model=True)
+    client = partial(
+        FakeTransport, lambda _: said('{"reason": "as asked", "verdict": "pass"}', model="served-2")
+    )
+    plan = planned(sqlite_store, served(provider.api_base))
+    summary = run_judge(sqlite_store, plan, client, options=options)
+    assert any("several models answered" in line for line in summary_words(summary))
     assert summary.models == ("served-1", "served-2")
     assert Counter(row["reported_model"] for row in verdicts(sqlite_store)) == {
         "served-1": 10,
