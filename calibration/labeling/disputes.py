@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlmodel import Session
@@ -21,6 +22,12 @@ def queue_disputes(*, session: Session, labeling: StoredSession, rubric: Rubric,
     Raters disagree where their live answers differ, one who cannot decide included. What all cannot decide
     is no disagreement: nobody has said anything to choose from.
     """
+    disputed = _not_queued(session, labeling, rubric)
+    return assign_cases(session=session, labeling=labeling, cases=disputed, at=at)
+
+
+def _not_queued(session: Session, labeling: StoredSession, rubric: Rubric) -> list[tuple[str, str]]:
+    """The disagreements of complete items that nobody has to resolve yet and nobody resolved."""
     rated: set[str] = set()
     open_items: set[str] = set()
     queued: set[tuple[str, str]] = set()
@@ -31,11 +38,53 @@ def queue_disputes(*, session: Session, labeling: StoredSession, rubric: Rubric,
             (open_items if each.state == "open" else rated).add(each.item_key)
     complete = rated - open_items
     if not complete:
-        return 0
+        return []
     answers = answers_for(session=session, rubric_digest=rubric.digest, items=sorted(complete))
     decided = adjudicated_items(session=session, rubric_digest=rubric.digest, items=sorted(complete))
-    disputed = [case for case in disagreements(answers) if case not in queued and case not in decided]
-    return assign_cases(session=session, labeling=labeling, cases=disputed, at=at)
+    return [case for case in disagreements(answers) if case not in queued and case not in decided]
+
+
+@dataclass(frozen=True, slots=True)
+class Disputes:
+    """Disagreements that are not resolved."""
+
+    open: int
+    """In all: given to an adjudicator, or waiting until one looks."""
+    beyond: int
+    """Of them those that no adjudicator of the session may resolve: there is none, or each rated the item."""
+    adjudicators: tuple[str, ...]
+    raters: tuple[str, ...]
+    """Who rated an item of those beyond: nobody of them may resolve it."""
+
+
+def disputes_of(*, session: Session, labeling: StoredSession, rubric: Rubric) -> Disputes:
+    """The session's disagreements that are not resolved, and how many of them nobody in it may resolve."""
+    queued = list(assignments_of(session=session, key=labeling.key, kind="adjudicate", states=["open"]))
+    waiting = _not_queued(session, labeling, rubric)
+    raters = _raters_of(session, labeling, {item for item, _ in waiting})
+    people = {seat.rater for seat in seats_of(session=session, key=labeling.key, kind="adjudicate")}
+    beyond = [case for case in waiting if people <= raters.get(case[0], set())]
+    rated = {who for item, _ in beyond for who in raters.get(item, ())}
+    return Disputes(len(queued) + len(waiting), len(beyond), tuple(sorted(people)), tuple(sorted(rated)))
+
+
+def beyond_adjudicators(*, session: Session, labeling: StoredSession, items: Iterable[str]) -> int:
+    """How many of the items no adjudicator of the session may resolve, for each of them rated it before."""
+    asked = set(items)
+    people = {seat.rater for seat in seats_of(session=session, key=labeling.key, kind="adjudicate")}
+    raters = _raters_of(session, labeling, asked)
+    return sum(people <= raters.get(item, set()) for item in asked)
+
+
+def _raters_of(session: Session, labeling: StoredSession, items: set[str]) -> dict[str, set[str]]:
+    """Who rates each item in the session, or rated it anywhere under its rubric."""
+    raters: dict[str, set[str]] = {}
+    for each in assignments_of(session=session, key=labeling.key, kind="rate"):
+        raters.setdefault(each.item_key, set()).add(each.rater)
+    labelled = answers_for(session=session, rubric_digest=labeling.rubric_digest, items=sorted(items))
+    for said in labelled:
+        raters.setdefault(said.item_key, set()).add(said.rater)
+    return raters
 
 
 def disagreements(answers: Iterable[Said]) -> list[tuple[str, str]]:
@@ -57,14 +106,7 @@ def assign_cases(
     people = [seat.rater for seat in seats_of(session=session, key=labeling.key, kind="adjudicate")]
     if not people or not cases:
         return 0
-    raters: dict[str, set[str]] = {}
-    for each in assignments_of(session=session, key=labeling.key, kind="rate"):
-        raters.setdefault(each.item_key, set()).add(each.rater)
-    labelled = answers_for(
-        session=session, rubric_digest=labeling.rubric_digest, items=sorted({item for item, _ in cases})
-    )
-    for said in labelled:
-        raters.setdefault(said.item_key, set()).add(said.rater)
+    raters = _raters_of(session, labeling, {item for item, _ in cases})
     rng = seeded("adjudicate", labeling.name, labeling.plan.get("seed", 0), *(f"{i}/{c}" for i, c in cases))
     order = list(cases)
     rng.shuffle(order)

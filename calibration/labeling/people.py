@@ -11,10 +11,11 @@ from calibration.store.chain import append_event
 from calibration.store.database import Store
 from calibration.store.people import add_person, list_people, roles_of, set_role
 from calibration.store.sessions import get_session, seats_of
+from calibration.store.text import NAME_LIMIT
 from rubrics.errors import DifferentRecord, RaterRefused, RecordError
 from rubrics.record import shown
 
-__all__ = ["LOCAL", "Role", "grant", "known_people", "require", "roles", "sign_in"]
+__all__ = ["LOCAL", "NAME_LIMIT", "Role", "grant", "known_people", "require", "roles", "sign_in"]
 
 LOCAL = "local"
 

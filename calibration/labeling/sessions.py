@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlmodel import Session
 
+from calibration.labeling.handing import LEASE
 from calibration.labeling.plan import SessionPlan, queue_of, seeded, share_out
 from calibration.labeling.tasks import STREAM
 from calibration.store.assignments import (
@@ -409,6 +410,30 @@ def reassign(
     what = {"session": name, "absent": absent, "to": list(to), "items": moved}
     _tell(session, "session.reassigned", actor, at, what)
     return moved
+
+
+@dataclass(frozen=True, slots=True)
+class Staying:
+    """Open items that stay with an absent rater, by why."""
+
+    looked_at: int
+    """Handed out less than an hour ago."""
+    on_a_sheet: int
+    nobody: int
+    """All who were named to take over rate or rated them."""
+
+
+def staying(*, session: Session, name: str, absent: str, now: datetime, force: bool) -> Staying:
+    """What is still open with the absent rater once a reassignment is through."""
+    stored = get_session(session=session, session_name=name)
+    left = [
+        timedelta(0) if force or each.lease_until is None else each.lease_until - now
+        for each in assignments_of(
+            session=session, key=stored.key, rater=absent, kind="rate", states=["open"]
+        )
+    ]
+    on_a_sheet, held = (sum(time > least for time in left) for least in (LEASE, timedelta(0)))
+    return Staying(held - on_a_sheet, on_a_sheet, len(left) - held)
 
 
 def _seat_newcomers(

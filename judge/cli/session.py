@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -70,7 +72,9 @@ def open_(
     """
     from calibration.labeling.plan import SessionPlan
     from calibration.labeling.sessions import Opening, open_session, session_status
+    from calibration.rendering.text import visible
     from judge.cli.lookups import recorded_rubric, recorded_set
+    from judge.cli.session_words import beyond_told
     from judge.cli.stores import actor, now, opened
 
     plan = SessionPlan(
@@ -94,7 +98,14 @@ def open_(
         stored = open_session(session=session, opening=opening, actor=actor(), at=now())
         status = session_status(session=session, name=name, now=now())
         again = _repeats(session, stored.key, rater)
-    following = f"{_repeats_told(again, plan)}\nNext: voirdire ui rate --as {rater[0]}"
+        beyond = beyond_told(session, stored)
+    following = "\n".join(
+        [
+            _repeats_told({visible(who): count for who, count in again.items()}, plan),
+            *beyond,
+            f"Next: voirdire ui rate --as {shlex.quote(visible(rater[0]))}",
+        ]
+    )
     _tell(status, as_json, extra={"repeats": again}, following=following)
 
 
@@ -124,12 +135,14 @@ def _repeats(session: Session, key: str, raters: list[str]) -> dict[str, int]:
 def status(context: typer.Context, name: Name, as_json: JSON = False) -> None:
     """Show how far each person is, and which items were flagged as broken."""
     from calibration.labeling.sessions import close_due, session_status
+    from judge.cli.session_words import disputes_told
     from judge.cli.stores import now, opened
 
     with opened(context) as store, store.write() as session:
         close_due(session=session, at=now())
         found = session_status(session=session, name=name, now=now())
-    _tell(found, as_json)
+        disputes = disputes_told(session, found.stored)
+    _tell(found, as_json, following="\n".join(disputes))
 
 
 @app.command("show")
@@ -142,6 +155,7 @@ def show(context: typer.Context, name: Name, as_json: JSON = False) -> None:
 def list_(context: typer.Context, as_json: JSON = False) -> None:
     """List the labeling sessions."""
     from calibration.labeling.sessions import close_due, session_status
+    from calibration.rendering.text import visible
     from calibration.store.sessions import list_sessions
     from judge.cli.output import print_json, print_rows
     from judge.cli.stores import now, opened
@@ -157,8 +171,8 @@ def list_(context: typer.Context, as_json: JSON = False) -> None:
         return
     rows = [
         (
-            each.stored.name,
-            each.stored.dataset,
+            visible(each.stored.name),
+            visible(each.stored.dataset),
             each.rubric,
             each.stored.state,
             f"{each.done:,}",
@@ -201,13 +215,16 @@ def reassign(
 ) -> None:
     """Give an absent rater's open items to others, who have not rated them."""
     from calibration.labeling.sessions import reassign as move
-    from calibration.labeling.sessions import session_status
+    from calibration.labeling.sessions import session_status, staying
+    from judge.cli.session_words import moved_told
     from judge.cli.stores import actor, now, opened
 
     with opened(context) as store, store.write() as session:
         moved = move(session=session, name=name, absent=absent, to=to, actor=actor(), at=now(), force=force)
+        left = staying(session=session, name=name, absent=absent, now=now(), force=force)
         found = session_status(session=session, name=name, now=now())
-    _tell(found, as_json, extra={"moved": moved}, following=f"{moved:,} items of {absent} moved.")
+    extra = {"moved": moved, "staying": asdict(left)}
+    _tell(found, as_json, extra=extra, following=moved_told(absent, moved, left))
 
 
 @app.command("sheet")
@@ -223,6 +240,7 @@ def sheet(
     from pathlib import Path
 
     from calibration.labeling.sheets import make_sheet
+    from calibration.rendering.text import counted, visible
     from judge.cli.output import print_json, print_lines
     from judge.cli.stores import now, opened
     from rubrics.errors import DeclarationError
@@ -239,8 +257,10 @@ def sheet(
         return
     print_lines(
         [
-            f"Wrote {path}: {made.items:,} items for {rater}. It works without a network.",
-            f"Next, with the file that comes back: voirdire labels import ANSWERS.jsonl --dataset {dataset}",
+            f"Wrote {visible(str(path))}: {counted(made.items, 'item')} for {visible(rater)}."
+            " It works without a network.",
+            "Next, with the file that comes back: voirdire labels import ANSWERS.jsonl --dataset"
+            f" {shlex.quote(visible(dataset))}",
         ]
     )
 
@@ -325,7 +345,7 @@ def take_answers(context: typer.Context, path: Path, dataset: str, *, as_json: b
         DeclarationError: the file is too large, no text, or of a session on another dataset.
     """
     from calibration.labeling.sheets import session_of, take_sheet
-    from calibration.rendering.text import visible
+    from calibration.rendering.text import counted, visible
     from judge.cli.output import print_json, print_lines
     from judge.cli.stores import now, opened
     from rubrics.errors import DeclarationError
@@ -350,7 +370,7 @@ def take_answers(context: typer.Context, path: Path, dataset: str, *, as_json: b
         return
     print_lines(
         [
-            f"{taken.added:,} answers of {visible(taken.rater)} recorded in the session"
+            f"{counted(taken.added, 'answer')} of {visible(taken.rater)} recorded in the session"
             f" {visible(taken.session)}, blind by sheet; {taken.present:,} were there."
         ]
     )

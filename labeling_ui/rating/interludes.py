@@ -18,6 +18,7 @@ from calibration.labeling.records import (
     Person,
     Progress,
     Task,
+    TaskKind,
 )
 from labeling_ui.components import eyebrow, notice, progress_line, prose, show, untrusted
 from labeling_ui.rating import here, memory, reading
@@ -62,6 +63,9 @@ def nothing(me: Person, found: Nothing) -> None:
     title = _ENDS[found.why].format(name=me.handle, session=found.session or "", opens_at=opens)
     waiting = found.awaiting_adjudication
     gone = looking.handed_on(store=here.store(), rater=me.handle) if found.why is NothingWhy.ALL_DONE else 0
+    cases = _cases_of(me) if found.why is NothingWhy.NO_SESSION else False
+    if cases:
+        title = "You rate in no session; you adjudicate."
     plain_page(
         title,
         f"{gone:,} of your items {'was' if gone == 1 else 'were'} given to other raters by whoever leads the "
@@ -69,12 +73,20 @@ def nothing(me: Person, found: Nothing) -> None:
         if gone
         else "",
         f"{waiting:,} of your items {'awaits' if waiting == 1 else 'await'} adjudication." if waiting else "",
-        f"Whoever leads a session adds you by the name {me.handle}."
+        "Your cases stand under Adjudicate."
+        if cases
+        else f"Whoever leads a session adds you by the name {me.handle}."
         if found.why is NothingWhy.NO_SESSION
         else "Your answers stand under My history.",
         "This page looks again when you reload it.",
     )
     _bar(f"nothing-{found.why}", (), title)
+
+
+def _cases_of(me: Person) -> bool:
+    """True where the person has a place as adjudicator."""
+    mine = looking.sessions_of(store=here.store(), rater=me.handle, now=here.clock())
+    return any(each.role is TaskKind.ADJUDICATE for each in mine)
 
 
 HANDED_ON: Final = (

@@ -6,7 +6,7 @@ from typing import Final
 
 import streamlit as st
 
-from calibration.labeling.people import LOCAL, known_people
+from calibration.labeling.people import LOCAL, NAME_LIMIT, known_people
 from labeling_ui.rating import here, interludes
 from labeling_ui.rating.desk import Desk, as_sentence, keep, load
 from labeling_ui.rating.dock import Bar, Button, draw
@@ -40,11 +40,11 @@ def _by_name() -> None:
     interludes.sentence(load().said)
     interludes.plain_page(
         "Who is rating?",
-        "Take the name under which you were added to a session. It stands beside your answers; other raters "
-        "do not see it.",
+        "Take the name under which you were added to a session. It stands beside your answers, and "
+        "in the list below for whoever uses this computer; no rater sees who gave which answer.",
     )
     with st.form("sign_in", border=False, width=420):
-        st.text_input("Name", key=_FIELD, max_chars=120, autocomplete="off")
+        st.text_input("Name", key=_FIELD, max_chars=NAME_LIMIT, autocomplete="off")
         st.form_submit_button("Go on", on_click=_typed, key="go_on")
     known = [each for each in known_people(store=here.store()) if each.auth == LOCAL]
     buttons = tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from calibration.labeling.people import NAME_LIMIT
 from labeling_ui.components import notice, show
 from labeling_ui.review import here
 from labeling_ui.review.pages import plain_page
@@ -30,7 +31,7 @@ def _by_name() -> None:
     if refused := st.session_state.pop(_REFUSED, ""):
         show(notice(refused))
     with st.form("review_sign_in", border=False, width=420):
-        st.text_input("Name", key=_NAME, max_chars=120, autocomplete="off")
+        st.text_input("Name", key=_NAME, max_chars=NAME_LIMIT, autocomplete="off")
         st.form_submit_button("Go on", on_click=_go_on)
 
 

@@ -113,6 +113,41 @@ def test_a_window_in_the_past_is_refused_and_one_that_ended_closes(sqlite_store:
     )
 
 
+def test_status_tells_disputes_and_who_could_resolve_them(sqlite_store: Store) -> None:
+    """An open disagreement names the next step; without an adjudicator it says who could resolve it."""
+    with sqlite_store.write() as session:
+        freeze(session, 4, rubric())
+    db = on(sqlite_store.where)
+    assert "No adjudicator is named" in db(*OPEN, "--rater", "ann", "--rater", "ben").stdout
+    rate_all(sqlite_store, "ann", start=3700)
+    rate_all(sqlite_store, "ben", lambda task: "fail", start=3700)
+    words = " ".join(db("session", "status", "may").stdout.split())
+    assert "4 disagreements of raters to resolve. 4 of them nobody here may resolve" in words
+    assert "Anybody but ann, ben could" in words
+    assert "Next: voirdire labels import FILE --dataset support" in words
+
+
+def test_disputes_with_an_adjudicator_have_a_next_step(sqlite_store: Store) -> None:
+    """What an adjudicator may resolve leads to their page."""
+    db = started(sqlite_store, items=2)
+    rate_all(sqlite_store, "ann", start=3700)
+    rate_all(sqlite_store, "ben", lambda task: "fail", start=3700)
+    words = " ".join(db("session", "status", "may").stdout.split())
+    assert "2 disagreements of raters to resolve. Next: voirdire ui rate --as zoe, page Adjudicate" in words
+
+
+def test_names_hide_nothing_and_are_quoted(sqlite_store: Store) -> None:
+    """Marks of direction and line ends of a name are seen, and a command with a name is one word there."""
+    with sqlite_store.write() as session:
+        freeze(session, 4, rubric())
+    db = on(sqlite_store.where)
+    odd = [*OPEN]
+    odd[2] = "m\u202eay"
+    words = db(*odd, "--rater", "ann lee", "--rater", "ben").stdout
+    assert "Next: voirdire ui rate --as 'ann lee'" in words
+    assert "m‹U+202E›ay" in db("session", "list").stdout
+
+
 def test_reassigning_says_how_many_items_moved(sqlite_store: Store) -> None:
     """An absent rater's open items go to a newcomer."""
     db = started(sqlite_store, items=4)
@@ -120,6 +155,8 @@ def test_reassigning_says_how_many_items_moved(sqlite_store: Store) -> None:
     assert "4 items of ann moved" in result.stdout
     assert "ann (absent)" in result.stdout
     assert told(db("session", "reassign", "may", "--from", "ann", "--to", "fay", "--json"))["moved"] == 0
+    words = " ".join(db("session", "reassign", "may", "--from", "eve", "--to", "ben").stdout.split())
+    assert "0 items of eve moved. What stays with eve: 4 for which nobody is free" in words
 
 
 def test_a_sheet_goes_out_and_its_answers_come_back(sqlite_store: Store, tmp_path: Path) -> None:

@@ -405,7 +405,9 @@ def test_long_queue_shows_a_batch_and_a_number(opens: Opens, items: int) -> None
 
 def test_person_in_no_session_is_told_so(opens: Opens) -> None:
     """Somebody whom nobody added reads by which name they would be added."""
-    assert "You rate in no session yet" in opens().sit("stranger").html
+    room = opens()
+    assert "You rate in no session yet" in room.sit("stranger").html
+    assert "Your cases stand under Adjudicate." in room.sit("zoe").html
 
 
 def test_closed_session_takes_nothing(opens: Opens) -> None:
