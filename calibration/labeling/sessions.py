@@ -144,7 +144,8 @@ def _check(session: Session, opening: Opening, at: datetime) -> None:
         )
     if len(opening.raters) < opening.plan.raters_per_item:
         raise DeclarationError(
-            f"{len(opening.raters)} raters for {opening.plan.raters_per_item} raters an item: name more"
+            f"{len(opening.raters)} {'rater' if len(opening.raters) == 1 else 'raters'} for"
+            f" {opening.plan.raters_per_item} raters an item: name more"
             " raters, or ask for fewer an item (--per-item)"
         )
     if opening.window_ends_at is not None and opening.window_ends_at <= (opening.opens_at or at):
@@ -170,7 +171,8 @@ def _refuse_rated(session: Session, opening: Opening, items: Sequence[str]) -> N
         count = count_answers(session=session, rubric_digest=opening.rubric.digest, items=items, rater=rater)
         if count:
             raise DeclarationError(
-                f"{rater!r} has labelled {count} items of set {opening.stored_set.ref} under"
+                f"{rater!r} has labelled {count} {'item' if count == 1 else 'items'} of set"
+                f" {opening.stored_set.ref} under"
                 f" {opening.rubric.ref} already: an independent assessment is made once; name another rater"
             )
 

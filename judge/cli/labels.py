@@ -175,7 +175,7 @@ def list_(
 
 
 def _listed(each: LabelCount) -> Listed:
-    from calibration.rendering.text import visible
+    from calibration.rendering.text import counted, visible
     from judge.cli.listing import Listed, parts
 
     told = {
@@ -184,7 +184,9 @@ def _listed(each: LabelCount) -> Listed:
         "blind": each.blind,
         "repeated": each.repeats,
     }
-    about = parts(told) + (f"; {each.adjudications:,} items adjudicated" if each.adjudications else "")
+    about = parts(told) + (
+        f"; {counted(each.adjudications, 'item')} adjudicated" if each.adjudications else ""
+    )
     counts = (f"{n:,}" for n in (each.labels, each.raters, each.items))
     row = (visible(each.criterion), *counts, about.removeprefix("; "))
     return Listed(f"{visible(each.dataset)}, under {each.rubric}", row)

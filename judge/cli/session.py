@@ -195,7 +195,8 @@ def close(context: typer.Context, name: Name, as_json: JSON = False) -> None:
         found = session_status(session=session, name=name, now=now())
     extra = {"left_open": left}
     said = (
-        f"{left:,} assessments were open: now unknown (error, window_closed)."
+        f"{left:,} {'assessment was' if left == 1 else 'assessments were'} open:"
+        " now unknown (error, window_closed)."
         if left
         else "Nothing was open."
     )
@@ -331,7 +332,9 @@ def _tell_drawn(by_cell: Any, drawn: int, given: int, as_json: bool) -> None:
     print_rows(("judge", "raters say", "cases", "drawn"), rows, empty="")
     waiting = drawn - given
     told = f" {waiting:,} have no adjudicator who did not rate them, or wait already." if waiting else ""
-    print_lines([f"{drawn:,} cases drawn, {given:,} given to adjudicators.{told}"])
+    print_lines(
+        [f"{drawn:,} {'case' if drawn == 1 else 'cases'} drawn, {given:,} given to adjudicators.{told}"]
+    )
 
 
 MOST_BYTES = 20_000_000
@@ -425,7 +428,7 @@ def _tell(
         [
             f"Session {visible(stored.name)} on dataset {visible(stored.dataset)} under {found.rubric}:"
             f" {stored.state}{ends}.",
-            f"{found.done:,} of {found.asked:,} assignments done.",
+            f"{found.done:,} of {found.asked:,} {'assignment' if found.asked == 1 else 'assignments'} done.",
         ]
     )
     rows = [

@@ -256,7 +256,7 @@ def test_what_cannot_be_opened_is_refused_with_a_sentence(sqlite_store: Store) -
     store = sqlite_store
     opened(store)
     refused(store, DifferentRecord, "another name", name=SESSION)
-    refused(store, DeclarationError, "1 raters for 2", raters=("eve",))
+    refused(store, DeclarationError, "1 rater for 2", raters=("eve",))
     refused(store, DeclarationError, "rates or adjudicates", adjudicators=("eve",))
     refused(store, DeclarationError, "before the session opens", window_ends_at=later(1))
     with store.write() as session:
@@ -264,7 +264,7 @@ def test_what_cannot_be_opened_is_refused_with_a_sentence(sqlite_store: Store) -
         add_labels(
             session=session, dataset=DATASET, rubric_digest=rubric().digest, labels=labels, at=later(1)
         )
-    refused(store, DeclarationError, "labelled 1 items")
+    refused(store, DeclarationError, "labelled 1 item of")
     with store.read() as session:
         assert open_items(session=session, person="ann", set_digest=opening(store).stored_set.digest) == 6
         assert verify_events(session=session) == ()
