@@ -357,6 +357,7 @@ def _unsteered(
         rubric=asked.rubric,
         policy=asked.policy,
         references=references,
+        criterion=asked.rubric.criterion(asked.criterion),
     )
     return replace(supplement, exploratory=reason)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,11 +11,14 @@ from sqlmodel import Session
 
 from calibration.calibrate.evidence_set import EvidenceSet
 from calibration.calibrate.references import References
+from calibration.calibrate.verdicts import read_verdicts
 from calibration.policy import AdmissionPolicy
 from calibration.policy_lint import clean_failures
-from calibration.store.judges import StoredJudge
-from calibration.store.reports import Look, LookKind, Steered
+from calibration.store.judges import StoredJudge, get_judge
+from calibration.store.reports import Look, LookKind, Steered, list_looks
 from calibration.store.steering import clear_steering, clearings, declared, revealing_looks
+from rubrics.answer import Answer
+from rubrics.criterion import Criterion
 from rubrics.digest import short
 from rubrics.errors import DeclarationError
 from rubrics.rubric import Rubric
@@ -84,11 +87,12 @@ def steering_reason(
     rubric: Rubric,
     policy: AdmissionPolicy | None,
     references: References,
+    criterion: Criterion,
 ) -> str | None:
     """Why the set decides nothing about the judge, with the size of one that would; None where it may."""
     found = steered_by(session=session, evidence=evidence, judge=judge, rubric=rubric)
     if not found:
-        return None
+        return _renamed(session, evidence, judge, rubric, criterion)
     look, digest = found[0]
     what = "the judge" if digest == judge.digest else "the rubric"
     return (
@@ -96,6 +100,50 @@ def steering_reason(
         f"{look.at:%Y-%m-%d %H:%M} UTC, and {what} was declared later; {fresh_set(policy, references)}, or "
         f"have a second person sign that look {short(look.input_digest)} steered nothing"
     )
+
+
+def _renamed(
+    session: Session, evidence: EvidenceSet, judge: StoredJudge, rubric: Rubric, criterion: Criterion
+) -> str | None:
+    """That an imported judge was declared after a look at another one that says the very same on the set.
+
+    Another name opens no new count of looks: the outcome was known when the name was chosen.
+    """
+    known = declared(session=session, digest=judge.digest)
+    if judge.kind != "external" or known is None:
+        return None
+    mine = _answers(session, evidence, judge.digest, rubric, criterion)
+    cleared = clearings(session=session)
+    looks = list_looks(session=session, set_digest=evidence.digest, criterion=criterion.key)
+    for look in looks:
+        other = look.judge_digest
+        if other in {None, judge.digest} or look.rubric_digest != rubric.digest or look.at >= known.at:
+            continue
+        if (look.input_digest, judge.digest) in cleared:
+            continue
+        if mine and mine == _answers(session, evidence, str(other), rubric, criterion):
+            name = get_judge(session=session, judge=str(other)).name
+            return (
+                f"{judge.name!r} was declared after {name!r} was looked at on {evidence.called} and gives "
+                "the very same verdicts there: another name is no further judge; go on with that one, or "
+                f"have a second person sign that look {short(look.input_digest)} steered nothing"
+            )
+    return None
+
+
+def _answers(
+    session: Session, evidence: EvidenceSet, judge_digest: str, rubric: Rubric, criterion: Criterion
+) -> Mapping[str, Answer]:
+    """What a judge says of the items of the set; empty where it says nothing."""
+    found = read_verdicts(
+        session=session,
+        scope=evidence.scope,
+        judge_digest=judge_digest,
+        rubric_digest=rubric.digest,
+        dataset=evidence.dataset,
+        criterion=criterion,
+    )
+    return found.answers if found else {}
 
 
 def sign_unsteered(

@@ -278,3 +278,25 @@ def test_shopping_through_the_ledger_at_length(sqlite_store: Store) -> None:
             admitted += shoppers(session, 100, seed=hundred)
             ledger.rollback()
     assert admitted / 4000 <= 0.025
+
+
+def test_another_name_for_the_same_verdicts_is_no_further_judge(sqlite_store: Store) -> None:
+    """Declared after the look at its twin it decides nothing, until a second person signs; others do."""
+    with sqlite_store.write() as session:
+        fill(session, {"fail": {"reject": 62}, "pass": {"accept": 71}})
+        declare(session, "twin", "ann", hours=1)
+        assert steered(decided(session, "gpt")) == ""
+        assert steered(decided(session, "twin")) == ""
+        declare(session, "renamed", "ann", hours=10)
+        assert "'renamed' was declared after" in steered(decided(session, "renamed"))
+        subjects = (get_judge(session=session, judge="renamed").digest,)
+        for look in list_looks(session=session):
+            sign_unsteered(
+                session=session,
+                look=look,
+                subjects=subjects,
+                signer="B. Cho",
+                reason="two deployments of one model",
+                at=NOW + timedelta(hours=11),
+            )
+        assert steered(decided(session, "renamed")) == ""
