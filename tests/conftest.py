@@ -15,11 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 from tests.pure_tests import follow_pure_only
 
 if TYPE_CHECKING:
     from calibration.store.database import Store
+
+
+settings.register_profile("untimed", deadline=None)  # a slow machine is no counterexample
+settings.load_profile("untimed")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
