@@ -10,6 +10,7 @@ from datetime import datetime
 from sqlmodel import Session
 
 from calibration.calibrate.evidence_set import EvidenceSet
+from calibration.calibrate.persons import same_name
 from calibration.calibrate.references import References
 from calibration.calibrate.verdicts import read_verdicts
 from calibration.policy import AdmissionPolicy
@@ -166,7 +167,7 @@ def sign_unsteered(
         )
     for subject in subjects:
         involved = {look.actor, *_declarer(session, subject)}
-        if _folded(signer) in {_folded(name) for name in involved}:
+        if any(same_name(signer, name) for name in involved):
             raise DeclarationError(
                 f"{signer!r} saw the errors or declared what came later; a second, different person signs"
             )
@@ -182,7 +183,3 @@ def _declarer(session: Session, digest: str) -> Iterator[str]:
     found = declared(session=session, digest=digest)
     if found is not None:
         yield found.actor
-
-
-def _folded(name: str) -> str:
-    return " ".join(name.split()).casefold()
