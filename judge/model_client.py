@@ -59,7 +59,6 @@ __all__ = [
     "RetryingClient",
     "Transport",
     "connect",
-    "connect_decisions",
     "map_prices",
     "missing_key",
 ]
@@ -131,9 +130,14 @@ def connect(
     policy: RetryPolicy | None = None,
     gate: Gate | None = None,
     turn: Turn | None = None,
+    decisions: bool = False,
 ) -> RetryingClient:
-    """A client for models of every provider, with retries; close it with `aclose`."""
-    transport = LiteLLMTransport(api_key=api_key, prices=prices, deadline_s=deadline_s)
+    """A client for models of every provider, with retries; close it with `aclose`.
+
+    With `decisions` it asks typed decision endpoints.
+    """
+    through = DecisionTransport if decisions else LiteLLMTransport
+    transport = through(api_key=api_key, prices=prices, deadline_s=deadline_s)
     return RetryingClient(transport, rng=rng, policy=policy, gate=gate, turn=turn)
 
 
@@ -160,21 +164,6 @@ def map_prices(model: str) -> Prices | None:
     if uncached is None or output is None:
         return None
     return Prices(uncached, output, cached)
-
-
-def connect_decisions(
-    *,
-    rng: Random,
-    api_key: SecretStr | None = None,
-    prices: Prices | None = None,
-    deadline_s: float = 120.0,
-    policy: RetryPolicy | None = None,
-    gate: Gate | None = None,
-    turn: Turn | None = None,
-) -> RetryingClient:
-    """A client for typed decision endpoints, with retries; close it with `aclose`."""
-    transport = DecisionTransport(api_key=api_key, prices=prices, deadline_s=deadline_s)
-    return RetryingClient(transport, rng=rng, policy=policy, gate=gate, turn=turn)
 
 
 class LiteLLMTransport:

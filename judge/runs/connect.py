@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from judge.calls import CostSource, Prices
 from judge.direct_client import connect_direct, speaks
 from judge.local_model import serve
-from judge.model_client import connect, connect_decisions, map_prices, missing_key
+from judge.model_client import connect, map_prices, missing_key
 from judge.parsing import Reading
 from judge.retries import Gate, Turn
 from judge.runs.budget import Tariff
@@ -106,14 +106,14 @@ def connected(
             )
         )
         return
-    call = connect_decisions if judge.reading is Reading.DECISION else connect
     yield Connection(
-        lambda: call(
+        lambda: connect(
             rng=Random(),
             api_key=key,
             prices=prices,
             gate=Gate(CONCURRENCY, MOST) if adaptive else None,
             turn=turn,
+            decisions=judge.reading is Reading.DECISION,
         )
     )
 

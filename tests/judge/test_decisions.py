@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from calibration.store.database import Store
 from judge.calls import Fault, Message, ModelCallError, ModelReply, ModelRequest, Tokens
-from judge.model_client import DecisionTransport, connect_decisions
+from judge.model_client import DecisionTransport, connect
 from judge.parsing import Reading
 from judge.runs import RunOptions, run_judge
 from judge.runs.batch import emit_batch
@@ -154,7 +154,7 @@ def test_a_call_that_failed_is_tried_again() -> None:
         async def no_wait(_seconds: float) -> None:
             await asyncio.sleep(0)
 
-        client = connect_decisions(rng=Random(1), api_key=SecretStr(KEY))
+        client = connect(rng=Random(1), api_key=SecretStr(KEY), decisions=True)
         client._sleep = no_wait
         schema = {"properties": {"verdict": {"enum": ["pass", "fail"]}}}
         request = ModelRequest("openai/any", (Message("user", "?"),), 20, api_base=base, schema=schema)

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -28,6 +28,7 @@ from judge.model_client import (
     connect,
     missing_key,
 )
+from judge.retries import RetryingClient
 from rubrics.errors import ExecutionError
 from rubrics.verdict import Outcome, unknown
 from tests.judge.calling import KEY, OK, PATHS, ask, call, raw
@@ -302,17 +303,18 @@ def test_no_key_and_no_prompt_reach_a_message_log_or_traceback(
     assert error.__context__ is None
 
 
-CONNECTS = {"litellm": connect, "direct": connect_direct}
+CONNECTS: dict[str, Callable[..., RetryingClient]] = {"litellm": connect, "direct": connect_direct}
 
 
 @both_paths
 def test_a_cancelled_call_is_cancelled(path: str) -> None:
     """Ctrl-C during a call ends it at once and is not turned into a verdict."""
 
-    async def run(base: str) -> None:
+    async def run(provider: Provider) -> None:
         client = CONNECTS[path](rng=Random(1), api_key=SecretStr(KEY))
-        task = asyncio.create_task(client.complete(ask(base)))
-        await asyncio.sleep(0.3)
+        task = asyncio.create_task(client.complete(ask(provider.api_base)))
+        while not provider.hits:  # the first call through LiteLLM takes its time to be sent
+            await asyncio.sleep(0.02)
         task.cancel()
         try:
             await task
@@ -320,7 +322,7 @@ def test_a_cancelled_call_is_cancelled(path: str) -> None:
             await client.aclose()
 
     with Provider(in_turn(completion("x", delay=5.0))) as provider, pytest.raises(asyncio.CancelledError):
-        asyncio.run(run(provider.api_base))
+        asyncio.run(run(provider))
 
 
 @both_paths

@@ -34,6 +34,7 @@ from tests.calibration.registry.deciding import again, examined, later, signed
 from tests.judge.cli.records import address, on
 
 PKCS8, SPKI = serialization.PrivateFormat.PKCS8, serialization.PublicFormat.SubjectPublicKeyInfo
+OPENSSL = shutil.which("openssl")
 PEM, OPEN = serialization.Encoding.PEM, serialization.NoEncryption()
 
 
@@ -158,16 +159,22 @@ def test_what_is_no_signature(content: object) -> None:
     assert read_signature({"decision": "a", "key": "b", "signature": "c"}) == DetachedSignature("a", "b", "c")
 
 
-def test_from_the_command_line_with_a_key_of_a_standard_tool(sqlite_store: Store, tmp_path: Path) -> None:
-    """Signed by `admit`; shown, verified and let through the gate by its public key alone."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("openssl is not installed")
+@pytest.mark.skipif(OPENSSL is None, reason="openssl is not installed; run: apt install openssl")
+def test_a_key_of_a_standard_tool_is_taken(sqlite_store: Store, tmp_path: Path) -> None:
+    """What the commands of the README make signs, and its public half finds the signature."""
     secret, public = str(tmp_path / "key.pem"), str(tmp_path / "key.pub")
-    subprocess.run([openssl, "genpkey", "-algorithm", "ed25519", "-out", secret], check=True)
+    subprocess.run([str(OPENSSL), "genpkey", "-algorithm", "ed25519", "-out", secret], check=True)
     Path(secret).chmod(0o600)
-    subprocess.run([openssl, "pkey", "-in", secret, "-pubout", "-out", public], check=True)
-    _, other = key_pair(tmp_path)
+    subprocess.run([str(OPENSSL), "pkey", "-in", secret, "-pubout", "-out", public], check=True)
+    decision = decided(sqlite_store)
+    made = sign_detached(decision=decision, key_file=secret)
+    assert require_signed(decision.hash, [made], read_public_keys([public]), what="it").name == public
+
+
+def test_from_the_command_line(sqlite_store: Store, tmp_path: Path) -> None:
+    """Signed by `admit`; shown, verified and let through the gate by its public key alone."""
+    secret, public = key_pair(tmp_path)
+    _, other = key_pair(tmp_path, "somebody-else")
     with sqlite_store.write() as session:
         examined(session, CLEAN)
     db = on(address(sqlite_store))
