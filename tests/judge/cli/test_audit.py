@@ -9,19 +9,16 @@ from typing import Any
 import pytest
 
 from calibration.store.database import Store
-from tests.calibration.filling import CLEAN, EXERCISE_3, Counts, fill
+from tests.calibration.filling import CLEAN, EXERCISE_3, Counts
 from tests.judge.cli.records import Run, on, told
-from tests.judge.cli.test_admit import admit
+from tests.judge.cli.test_decisions import admitted
 
 ON = ("--dataset", "support", "--criterion", "correct")
 
 
 def decided(store: Store, counts: Counts = CLEAN) -> tuple[Run, dict[str, Any]]:
     """A command line on a store with a signed decision, and that decision."""
-    with store.write() as session:
-        fill(session, counts)
-    db = on(store.where)
-    return db, json.loads(admit(db, "far_only", "--json").stdout)
+    return admitted(store, counts)
 
 
 def tamper(store: Store, statement: str, table: str) -> None:

@@ -9,20 +9,26 @@ from typing import Any
 import pytest
 
 from calibration.store.database import Store
+from tests.databases import BOTH
 from tests.judge.cli.records import Run, address, jsonl, on, told
+from tests.judge.cli.worlds import once
 
 FAILURES, PASSES = 40, 20
 
 
 @pytest.fixture
-def command(store: Store) -> Run:
-    """A command line on a store with 60 labelled answers and one judge that accepts the good ones only."""
-    return on(address(store))
+def filled(store: Store, tmp_path: Path) -> Run:
+    """A command line on a store with 60 labelled answers and one judge that accepts the good ones only.
+
+    40 failures, 20 passes, two raters who agree, no policy.
+    """
+    command = on(address(store))
+    once(store, "60 labelled answers", lambda: lay_down(command, tmp_path))
+    return command
 
 
-@pytest.fixture
-def filled(command: Run, tmp_path: Path) -> Run:
-    """The same with a policy-free dataset: 40 failures, 20 passes, two raters who agree."""
+def lay_down(command: Run, folder: Path) -> None:
+    """Items, labels and verdicts by the import commands."""
     word = {True: "fail", False: "pass"}
     failing = {f"i{n:02}": n < FAILURES for n in range(FAILURES + PASSES)}
     items = [{"item_id": i, "input": f"question {i}", "output": f"answer of {i} in full"} for i in failing]
@@ -37,10 +43,9 @@ def filled(command: Run, tmp_path: Path) -> Run:
     ]
     for noun, records in (("items", items), ("labels", labels), ("verdicts", verdicts)):
         stub = () if noun == "items" else ("--stub-rubric",)
-        source = jsonl(tmp_path, f"{noun}.jsonl", *records)
+        source = jsonl(folder, f"{noun}.jsonl", *records)
         result = command(noun, "import", source, "--dataset", "support", *stub)
         assert result.exit_code == 0, result.stderr
-    return command
 
 
 def calibrate(command: Run, *options: str) -> Any:
@@ -86,6 +91,7 @@ def test_without_a_limit_nothing_is_decided(filled: Run) -> None:
     assert "convenience" in report["claim"]
 
 
+@BOTH
 def test_the_same_question_costs_one_look(filled: Run) -> None:
     """A frozen set and a policy recorded before: admitted, and asked again the same report, no new look."""
     assert filled("set", "draw", "may", "--dataset", "support", "--n", "60").exit_code == 0

@@ -9,6 +9,7 @@ import pytest
 
 from calibration.store.database import Store
 from tests.judge.cli.records import Run, address, jsonl, on, told
+from tests.judge.cli.worlds import once
 
 KIND = {"fail": "reject", "pass": "accept"}
 
@@ -54,7 +55,7 @@ ON = ("--dataset", "support", "--criterion", "correct")
 def test_two_judges(store: Store, tmp_path: Path) -> None:
     """Paired rates of the labels, one word, and the same by either name of the command."""
     command = on(address(store))
-    laid_down(command, tmp_path)
+    once(store, "two systems, two judges", lambda: laid_down(command, tmp_path))
     found = told(command("judge", "compare", "lax", "strict", *ON, "--json"))
     # 240 items: bot-1 60 failures, bot-2 30; the lax judge accepts those of bot-1 with n % 4 == 2
     assert (found["far"]["old"]["x"], found["far"]["new"]["x"], found["far"]["old"]["n"]) == (30, 0, 90)
@@ -72,7 +73,7 @@ def test_two_judges(store: Store, tmp_path: Path) -> None:
 def test_two_systems_and_a_gate(sqlite_store: Store, tmp_path: Path) -> None:
     """Outputs paired by group, by labels or by a judge; the gate's exit codes."""
     command = on(address(sqlite_store))
-    laid_down(command, tmp_path)
+    once(sqlite_store, "two systems, two judges", lambda: laid_down(command, tmp_path))
     better = told(command("compare", "bot-1", "bot-2", *ON, "--json"))
     assert (better["pairs"], better["unpaired_groups"], better["word"]) == (120, 0, "better")
     assert (better["not_accepted"]["old"]["x"], better["not_accepted"]["new"]["x"]) == (60, 30)
@@ -95,7 +96,7 @@ def test_what_cannot_be_compared_is_said(
 ) -> None:
     """One sentence, exit 3."""
     command = on(address(sqlite_store))
-    laid_down(command, tmp_path, per_kind=4)
+    once(sqlite_store, "a few of two systems", lambda: laid_down(command, tmp_path, per_kind=4))
     done = command("compare", *args, *ON)
     assert done.exit_code == 3
     assert said in done.stderr

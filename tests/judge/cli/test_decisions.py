@@ -14,14 +14,19 @@ from rubrics.rubric import Rubric
 from tests.calibration.filling import CLEAN, CRITERION, EXERCISE_3, NOW, RUBRIC, Counts, fill
 from tests.judge.cli.records import Run, on, told
 from tests.judge.cli.test_admit import admit
+from tests.judge.cli.worlds import once
 
 
 def admitted(store: Store, counts: Counts = CLEAN) -> tuple[Run, dict[str, Any]]:
     """A command line on a store in which the judge is admitted by far_only, and the decision."""
-    with store.write() as session:
-        fill(session, counts)
     db = on(store.where)
-    return db, json.loads(admit(db, "far_only", "--json").stdout)
+
+    def lay() -> str:
+        with store.write() as session:
+            fill(session, counts)
+        return admit(db, "far_only", "--json").stdout
+
+    return db, json.loads(once(store, ("decided by far_only", json.dumps(counts)), lay))
 
 
 def test_list_show_expiring_and_suspend(sqlite_store: Store) -> None:

@@ -16,9 +16,9 @@ from calibration.store.integrity import findings
 from calibration.store.items import Scope, iter_full_items
 from calibration.store.sets import get_set, iter_members
 from rubrics.item import Item
-from tests.judge.cli.records import Run, address, on
-from tests.judge.cli.test_grade import answers
-from tests.judge.grading_world import BAD, GOOD, NOW, RUBRIC, admitted, item, lay_down, rule
+from tests.judge.cli.records import Run
+from tests.judge.cli.test_grade import answers, prepared
+from tests.judge.grading_world import BAD, GOOD, NOW, RUBRIC, item
 
 SLIPPED = "You have 90 days."
 """A failure that the rule does not see."""
@@ -32,10 +32,8 @@ def outputs(bad: int, good: int, slipped: int, system: str = "bot-9") -> list[It
 
 def world(store: Store, folder: Path, items: list[Item]) -> tuple[Run, StoredDecision, str]:
     """The rule is admitted, and has graded the outputs."""
-    with store.write() as session:
-        lay_down(session)
-        decision = admitted(session, rule("true", "free"), "true")
-    db, file = on(address(store)), answers(folder, items)
+    db, decision = prepared(store)
+    file = answers(folder, items)
     graded = db("grade", file, "--rubric", "refunds", "--criterion", "true", "--judge", "true-by-rule")
     assert graded.exit_code == 0, graded.stderr
     return db, decision, file

@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 
 from calibration.store.database import Store
+from calibration.store.decisions import StoredDecision
 from calibration.store.grades import iter_grades
 from calibration.store.integrity import check
 from calibration.store.watching import alarms, open_audits
 from rubrics.item import Item
 from tests.calibration.store.test_integrity import address_of
+from tests.databases import BOTH
 from tests.judge.cli.records import Run, address, jsonl, on, told
+from tests.judge.cli.worlds import once
 from tests.judge.grading_world import (
     GOOD,
     RUBRIC,
@@ -45,12 +48,16 @@ def answers(folder: Path, items: Sequence[Item], name: str = "answers.jsonl") ->
 
 def prepared(store: Store) -> tuple[Run, Any]:
     """A command line on a store in which a rule judge is admitted, and the decision."""
-    with store.write() as session:
-        lay_down(session)
-        decision = admitted(session, rule("true", "free"), "true")
-    return on(address(store)), decision
+
+    def lay() -> StoredDecision:
+        with store.write() as session:
+            lay_down(session)
+            return admitted(session, rule("true", "free"), "true")
+
+    return on(address(store)), once(store, "a rule is admitted", lay)
 
 
+@BOTH
 def test_grades_are_recorded_and_shown(store: Store, tmp_path: Path) -> None:
     """Each with its decision, the judge's error rate and its attempt; the records verify."""
     db, decision = prepared(store)

@@ -17,6 +17,7 @@ from calibration.store.integrity import findings
 from judge.cli.stores import now
 from tests.judge.cli.records import Run, address, on, told
 from tests.judge.cli.test_grade import answers
+from tests.judge.cli.worlds import once
 from tests.judge.grading_world import GOOD, RUBRIC, item, lay_down
 
 RUDE = "Go away."
@@ -24,12 +25,16 @@ RUDE = "Go away."
 
 def waiting(store: Store, folder: Path) -> tuple[Run, str]:
     """Three outputs of which a criterion is left to people."""
-    with store.write() as session:
-        lay_down(session)
     db = on(address(store))
     file = answers(folder, [item("x1", GOOD), item("x2", RUDE), item("x3", "Perhaps.")])
-    graded = db("grade", file, "--rubric", RUBRIC.ref, "--criterion", "true", "--human", "true")
-    assert graded.exit_code == 0, graded.stderr
+
+    def lay() -> None:
+        with store.write() as session:
+            lay_down(session)
+        graded = db("grade", file, "--rubric", RUBRIC.ref, "--criterion", "true", "--human", "true")
+        assert graded.exit_code == 0, graded.stderr
+
+    once(store, "three outputs wait", lay)
     return db, file
 
 
