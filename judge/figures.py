@@ -97,6 +97,8 @@ def plain_text(text: str) -> str:
 
     A number that invisible characters split reads as the number that is seen.
     """
+    if text.isascii():  # has none of what is changed here
+        return text
     folded = unicodedata.normalize("NFKC", text)
     seen = "".join(c for c in folded if unicodedata.category(c) not in {"Cf", "Mn"})
     return seen.translate(_SAME_SIGN)
@@ -171,15 +173,19 @@ _BUSINESS_WORDS = frozenset({"business", "working", "work", "bank"})
 _ADJECTIVES = frozenset({"full", "whole", "complete", "consecutive", "calendar", "more", "further", "extra"})
 _PARTS = frozenset({"half", "third", "thirds", "quarter", "quarters", "fifth", "fifths", "tenth", "tenths"})
 _ORDINAL = frozenset({"st", "nd", "rd", "th"})
+_FIRST = frozenset({"a", "an", "day", *_PARTS, *_MONTH_OF, *_AMOUNTS, *_GROUPS, *_SCALES, *_VALUES})
+"""The words that a figure may begin with; it may begin with digits too, and with anything before a "⁄"."""
 
 
 def _thing(tokens: Sequence[_Token], at: int, plain: str) -> tuple[list[Found], int]:
     """What begins at a token, and the place after it; nothing where nothing begins."""
+    word = _word(tokens, at)
+    if not (word[0].isdecimal() or word in _FIRST or _word(tokens, at + 1) == "⁄"):
+        return [], at + 1  # most words of a text
     for read in (_fraction, _date, _counted_day, _amount, _measured):
         things, after = read(tokens, at, plain)
         if things:
             return things, after
-    word = _word(tokens, at)
     return ([Bare(_decimal(word), word, tokens[at].start)] if word[0].isdecimal() else []), at + 1
 
 

@@ -10,11 +10,13 @@ Nothing that it says reaches a message or a log: providers repeat keys and promp
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from datetime import datetime
@@ -99,11 +101,24 @@ def _closer(make: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage collection in the block: over an import of classes by the thousand it takes a third."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
+
+
 @cache
 def _litellm() -> Any:
     for name, value in OFFLINE.items():
         os.environ.setdefault(name, value)
-    import litellm
+    with _uncollected():
+        import litellm
 
     litellm.suppress_debug_info = True
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler

@@ -42,6 +42,7 @@ from rubrics.loader import load_catalog
 from rubrics.verdict import FAIL, PASS, Outcome, UnknownReason, Verdict, unknown
 
 START = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+LATER = START + timedelta(days=400)
 NONE = no_model("no model here")
 ITEMS = {item.item_id: item for item in demo_items()}
 
@@ -77,6 +78,23 @@ def twice(tmp_path_factory: pytest.TempPathFactory) -> Twice:
     before = dump(path)
     second = run(path, START + timedelta(days=1))
     return Twice(path, first, second, before, dump(path))
+
+
+class Cut(Exception):
+    """What ends a run of the demo at its model."""
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of its own, 400 days later, whose demo was cut off before its model answered anything."""
+    path = tmp_path_factory.mktemp("begun") / "voirdire.db"
+
+    def cut(_judge: ModelJudge) -> AbstractContextManager[Oracle]:
+        raise Cut
+
+    with pytest.raises(Cut), opened_at(path) as store:
+        run_demo(store, ModelStep(local_judge(), served=cut), clock=clock(LATER))
+    return path
 
 
 @pytest.fixture
@@ -129,9 +147,10 @@ def test_a_second_run_changes_nothing(twice: Twice) -> None:
     assert twice.first.made_at == twice.second.made_at
 
 
-def test_another_folder_gives_the_same_reports(twice: Twice, tmp_path: Path) -> None:
-    """The digests follow from the sample alone."""
-    other = run(tmp_path / "voirdire.db", START + timedelta(days=400))
+def test_another_folder_gives_the_same_reports(twice: Twice, begun: Path, tmp_path: Path) -> None:
+    """The digests follow from the sample alone: not from the folder, the day, or having been cut off."""
+    other = run(copied(begun, tmp_path / "voirdire.db"), LATER)
+    assert other.new_looks == 2
     assert other.comparison == twice.first.comparison
 
 
@@ -303,30 +322,31 @@ class Oracle:
 
 
 def with_model(path: Path, oracle: Oracle) -> DemoResult:
-    """The demo with this model."""
+    """The demo with this model, where the store says that it was cut off."""
     step = ModelStep(local_judge(), served=lambda _judge: nullcontext(oracle))
     with opened_at(path) as store:
-        return run_demo(store, step, clock=clock())
+        return run_demo(store, step, clock=clock(LATER))
 
 
-def test_a_model_that_is_always_right_is_admitted_on_the_judgment(tmp_path: Path) -> None:
+def test_a_model_that_is_always_right_is_admitted_on_the_judgment(begun: Path, tmp_path: Path) -> None:
     """It is asked in both orders once, examined, signed, and never asked again."""
     oracle = Oracle(knows=True)
-    found = with_model(tmp_path / "voirdire.db", oracle)
+    path = copied(begun, tmp_path / "voirdire.db")
+    found = with_model(path, oracle)
     examination = on(found, "resolves_request")
     assert oracle.calls == 2 * DRAWN["resolves_request"]
     assert examination.report.judge == "smollm2-135m"
     assert examination.report.table.fail.accepted == 0
     assert examination.report.position is not None
     assert [each.outcome for each in found.decisions] == ["admit", "admit"]
-    again = with_model(tmp_path / "voirdire.db", oracle)
+    again = with_model(path, oracle)
     assert oracle.calls == 2 * DRAWN["resolves_request"]
     assert (again.new_looks, again.comparison, again.decisions) == (0, found.comparison, found.decisions)
 
 
-def test_a_model_that_leans_to_a_place_is_not_admitted(tmp_path: Path) -> None:
+def test_a_model_that_leans_to_a_place_is_not_admitted(begun: Path, tmp_path: Path) -> None:
     """Always the first letter: the orders contradict each other and nothing is accepted."""
-    found = with_model(tmp_path / "voirdire.db", Oracle(knows=False))
+    found = with_model(copied(begun, tmp_path / "voirdire.db"), Oracle(knows=False))
     report = on(found, "resolves_request").report
     assert report.table.all.inconsistent == DRAWN["resolves_request"]
     assert [each.outcome for each in found.decisions] == ["admit", "insufficient_evidence"]
@@ -336,14 +356,14 @@ def test_a_model_that_leans_to_a_place_is_not_admitted(tmp_path: Path) -> None:
     assert any("no better than a baseline" in warning for warning in report.warnings)
 
 
-def test_a_model_that_cannot_be_served_leaves_the_rest(tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_served_leaves_the_rest(begun: Path, tmp_path: Path) -> None:
     """What is missing is said, and a baseline stands in."""
 
     def fails(_judge: ModelJudge) -> AbstractContextManager[Oracle]:
         raise DeclarationError("the embedded model has no runtime here; run: pip install it")
 
-    with opened_at(tmp_path / "voirdire.db") as store:
-        found = run_demo(store, ModelStep(local_judge(), served=fails), clock=clock())
+    with opened_at(copied(begun, tmp_path / "voirdire.db")) as store:
+        found = run_demo(store, ModelStep(local_judge(), served=fails), clock=clock(LATER))
     assert "pip install it" in found.model_absent
     assert on(found, "resolves_request").report.judge == "word_overlap"
 
