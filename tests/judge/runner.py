@@ -2,19 +2,23 @@
 
 It reads `database address concurrency` a line, forks a child that goes on with the run over the real LiteLLM,
 prints the child's process id, and `dead CODE` once it has ended. It forks for each kill: importing LiteLLM
-takes longer than being killed.
+and what its first call imports takes longer than being killed.
 """
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import os
 import sys
 from random import Random
 
 from calibration.store.schema import open_store
-from judge.model_client import connect, map_prices
+from judge.calls import ModelCallError
+from judge.model_client import LiteLLMTransport, connect
 from judge.runs import RunOptions, plan_run, run_judge
 from judge.spec import Endpoint, ModelJudge
+from tests.judge.calling import ask
 from tests.judge.cases import POINTWISE, judge
 from tests.judge.run_world import DATASET, KEY
 
@@ -40,9 +44,21 @@ def go_on(database: str, address: str, concurrency: int) -> None:
         print("done", summary.done, flush=True)
 
 
+async def first_call() -> None:
+    """A call that reaches nobody, so that everything is imported once for all children."""
+    transport = LiteLLMTransport(deadline_s=20.0)
+    try:
+        await transport.send(ask("http://127.0.0.1:9/v1"))
+    except ModelCallError:
+        return
+    finally:
+        await transport.aclose()
+
+
 def main() -> None:
     """Fork a worker for each line."""
-    map_prices("any")  # imports LiteLLM, once for all children
+    asyncio.run(first_call())
+    gc.freeze()
     print("ready", flush=True)
     for line in sys.stdin:
         database, address, concurrency = line.split()
