@@ -24,7 +24,7 @@ from calibration.calibrate.remarks import labeling_warnings, warnings_of
 from calibration.calibrate.rivals import rivals_of
 from calibration.calibrate.steering import steering_reason
 from calibration.calibrate.verdicts import Judged, read_verdicts
-from calibration.calibrate.written import written_of
+from calibration.calibrate.written import lengths_of, written_of
 from calibration.evidence import (
     AdjudicationFigure,
     CalibrationReport,
@@ -88,6 +88,16 @@ class Calibrated:
 
 
 @dataclass(frozen=True, slots=True)
+class _Common:
+    """What is the same for every judge that is asked for; read once."""
+
+    criterion: Criterion
+    references: References
+    beside: Sequence[Beside]
+    lengths: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class _Examined:
     judge: StoredJudge
     judged: Judged
@@ -117,7 +127,8 @@ def calibrate(*, session: Session, asked: Asked, at: datetime) -> Calibrated:
         criterion=criterion,
         references=references,
     )
-    examined = [_examine(session, asked, criterion, references, beside, judge) for judge in asked.judges]
+    common = _common(session, asked, references, beside)
+    examined = [_examine(session, asked, common, judge) for judge in asked.judges]
     new = sum(_record(session, asked, each, at) for each in examined)
     examinations = tuple(_decided(session, asked, each) for each in examined)
     compared = {each.judge.name: each.cases for each in examined} if asked.ranked else {}
@@ -144,7 +155,7 @@ def rebuild(*, session: Session, asked: Asked) -> Rebuilt:
     """
     criterion = asked.rubric.criterion(asked.criterion)
     (judge,) = asked.judges
-    examined = _examine(session, asked, criterion, _read(session, asked, criterion), (), judge)
+    examined = _examine(session, asked, _common(session, asked, _read(session, asked, criterion), ()), judge)
     return Rebuilt(examined.report, examined.inputs)
 
 
@@ -211,15 +222,15 @@ def _others(session: Session, asked: Asked, criterion: Criterion) -> int:
     return len({label.item_id for label in labels if label.source not in asked.sources})
 
 
-def _examine(
-    session: Session,
-    asked: Asked,
-    criterion: Criterion,
-    references: References,
-    beside: Sequence[Beside],
-    judge: StoredJudge,
-) -> _Examined:
+def _common(session: Session, asked: Asked, references: References, beside: Sequence[Beside]) -> _Common:
+    criterion = asked.rubric.criterion(asked.criterion)
+    lengths = lengths_of(session=session, evidence=asked.evidence, criterion=criterion)
+    return _Common(criterion, references, beside, lengths)
+
+
+def _examine(session: Session, asked: Asked, common: _Common, judge: StoredJudge) -> _Examined:
     evidence, rubric = asked.evidence, asked.rubric
+    criterion, references = common.criterion, common.references
     judged = read_verdicts(
         session=session,
         scope=evidence.scope,
@@ -235,7 +246,7 @@ def _examine(
         )
     cases = make_cases(evidence.placed, references, judged, criterion)
     closed, adjudication = _labeling(session, asked, judge, references)
-    others = [each for each in beside if each.digest != judge.digest]
+    others = [each for each in common.beside if each.digest != judge.digest]
     report = build_report(
         cases,
         scope=ReportScope(
@@ -256,7 +267,7 @@ def _examine(
             references,
             replace(
                 _supplement(session, asked, criterion, references, judged, adjudication),
-                **_of_judge(session, asked, criterion, judge),
+                **_of_judge(session, asked, common, judge),
             ),
         ),
         constructed=evidence.constructed,
@@ -323,11 +334,13 @@ def _supplement(
     )
 
 
-def _of_judge(session: Session, asked: Asked, criterion: Criterion, judge: StoredJudge) -> dict[str, Any]:
+def _of_judge(session: Session, asked: Asked, common: _Common, judge: StoredJudge) -> dict[str, Any]:
     """What the judge is known by beside its verdicts: recorded probes, and which texts are its family's."""
     return {
         "probes": _probes(session, asked, judge),
-        "written": written_of(session=session, evidence=asked.evidence, criterion=criterion, judge=judge),
+        "written": written_of(
+            lengths=common.lengths, evidence=asked.evidence, criterion=common.criterion, judge=judge
+        ),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sqlmodel import Session
 
@@ -20,17 +20,30 @@ LENGTH = "characters"
 RATIO = "candidate for each character of the other"
 
 
+def lengths_of(*, session: Session, evidence: EvidenceSet, criterion: Criterion) -> dict[str, float]:
+    """log2 of each output's length by item; of a pair that of the candidate's over the other's.
+
+    An erased item has no text and is left out. Empty where the criterion claims nothing.
+    """
+    return dict(_lengths(session, evidence, criterion)) if has_claim(criterion) else {}
+
+
 def written_of(
-    *, session: Session, evidence: EvidenceSet, criterion: Criterion, judge: StoredJudge
+    *, lengths: Mapping[str, float], evidence: EvidenceSet, criterion: Criterion, judge: StoredJudge
 ) -> Written:
     """Lengths and families of the outputs in the set, as far as they are known.
 
-    An erased item has no text and is left out. The judge's own family is one whose name stands in the name of
-    its model; of a judge that is no single model nothing is assessable.
+    The judge's own family is one whose name stands in the name of its model; of a judge that is no single
+    model nothing is assessable.
+
+    Args:
+        lengths: from lengths_of(), which reads every text: the same for all judges.
+        evidence: the set.
+        criterion: what is judged.
+        judge: whose own family is looked for.
     """
     if not has_claim(criterion):
         return Written({}, RATIO, {}, "no candidate is declared, so that nothing is accepted")
-    lengths = dict(_lengths(session, evidence, criterion))
     families = {each.item.item_id: each.item.model_family.strip().lower() for each in evidence.placed}
     named = {item: family for item, family in families.items() if family}
     model = judge.content.get("model")
@@ -46,7 +59,6 @@ def written_of(
 
 
 def _lengths(session: Session, evidence: EvidenceSet, criterion: Criterion) -> Iterator[tuple[str, float]]:
-    """log2 of each output's length; of a pair that of the candidate's over the other's."""
     scale = criterion.scale
     for item in iter_full_items(session=session, scope=evidence.scope):
         if not isinstance(item, Item):

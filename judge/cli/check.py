@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from calibration.interchange.options import OnRepeat
 from calibration.labels import LabelSource, ReferenceRule
-from calibration.report.supplement import Deployment, Supplement
 from calibration.statistics.rater_error import RaterErrors
+
+if TYPE_CHECKING:
+    from calibration.report.supplement import Supplement
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
@@ -313,6 +315,8 @@ def _supplement(
     Raises:
         typer.BadParameter: an option is not of its form.
     """
+    from calibration.report.supplement import Deployment, Supplement
+
     deployment = errors = None
     if deployed is not None:
         accepted, n = _two(deployed, "--deployed", "ACCEPTED/N, such as 700/1000")

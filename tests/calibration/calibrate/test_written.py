@@ -7,7 +7,7 @@ import math
 import pytest
 
 from calibration.calibrate.evidence_set import convenience_set
-from calibration.calibrate.written import written_of
+from calibration.calibrate.written import lengths_of, written_of
 from calibration.report.supplement import Written
 from calibration.store.database import Store
 from calibration.store.items import add_items
@@ -27,7 +27,8 @@ def read(store: Store, items: list[Item], criterion: Criterion, **content: str) 
     with store.write() as session:
         add_items(session=session, dataset=DATASET, items=items, at=NOW)
         evidence = convenience_set(session=session, dataset=DATASET, actor="lead", at=NOW)
-        return written_of(session=session, evidence=evidence, criterion=criterion, judge=judge)
+        lengths = lengths_of(session=session, evidence=evidence, criterion=criterion)
+        return written_of(lengths=lengths, evidence=evidence, criterion=criterion, judge=judge)
 
 
 def preference(candidate: str | None) -> Criterion:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from tests.judge.cli.records import Run, on, told
+from tests.judge.cli.records import Run, jsonl, on, told
 from tests.shared_data import shared
 
 pytestmark = pytest.mark.shared
@@ -138,13 +138,24 @@ def test_unknown_blindness_is_insufficient_where_the_policy_wants_it(command: Ru
     assert result.exit_code != 0
 
 
-def test_triviaqa_through_the_store_gives_the_figures_of_the_table(command: Run) -> None:
-    """All eleven judges by rank: far_decided, kappa_decided, denominators and clusters as published."""
+@pytest.mark.parametrize(
+    "judges",
+    [("GPT-4", "Llama-13B"), pytest.param((), marks=pytest.mark.slow)],
+    ids=["two judges", "all eleven"],
+)
+def test_triviaqa_through_the_store_gives_the_figures_of_the_table(
+    command: Run, tmp_path: Path, judges: tuple[str, ...]
+) -> None:
+    """The judges by rank: far_decided, kappa_decided, denominators and clusters as published."""
     expected = json.loads(shared("data/judges_triviaqa/expected.json").read_text("utf-8"))["recomputed"]
     take(command, "judges_triviaqa", "items")
     take(command, "judges_triviaqa", "labels", "--stub-rubric")
-    take(command, "judges_triviaqa", "verdicts", "--rubric", "judges_triviaqa-imported@1")
-    criterion = lines("judges_triviaqa", "verdicts")[0]["criterion"]
+    verdicts = [v for v in lines("judges_triviaqa", "verdicts") if not judges or v["judge"] in judges]
+    expected = {judge: expected[judge] for judge in judges or expected}
+    source = jsonl(tmp_path, "verdicts.jsonl", *verdicts)
+    stub = ("--dataset", "judges_triviaqa", "--rubric", "judges_triviaqa-imported@1")
+    assert told(command("verdicts", "import", source, *stub, "--json"))["added"] == len(verdicts)
+    criterion = verdicts[0]["criterion"]
     asked = ("--dataset", "judges_triviaqa", "--judge", "all", "--criterion", criterion)
     found = told(command("calibrate", *asked, "--rank", "--json"))
     assert {r["judge"] for r in found["reports"]} == set(expected) == {r["judge"] for r in found["rank"]}

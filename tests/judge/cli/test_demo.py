@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import Result
@@ -44,6 +47,25 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     """The demo without a model."""
     out = tmp_path_factory.mktemp("demo") / "here"
     return Shown(run("demo", "--out", str(out), "--no-model"), out)
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Two further runs into the same folder, and the files before and after each."""
+
+    told: list[dict[str, Any]]
+    files: list[dict[str, bytes]]
+
+
+@pytest.fixture(scope="module")
+def again(shown: Shown) -> Again:
+    """The demo twice more, as JSON."""
+    asked = ("demo", "--out", str(shown.out), "--no-model", "--json")
+    found = Again([], [shown.files()])
+    for _ in range(2):
+        found.told.append(json.loads(run(*asked).stdout))
+        found.files.append(shown.files())
+    return found
 
 
 def test_it_ends_well_and_leaves_its_files(shown: Shown) -> None:
@@ -141,19 +163,18 @@ def test_the_page_is_stamped_and_holds_both_criteria(shown: Shown) -> None:
     assert all(criterion in page for criterion in CRITERIA)
 
 
-def test_a_second_run_writes_the_same_files(shown: Shown) -> None:
+def test_a_second_run_writes_the_same_files(again: Again) -> None:
     """Byte for byte, and the same digests; no look is new."""
-    before = shown.files()
-    first = json.loads(run("demo", "--out", str(shown.out), "--no-model", "--json").stdout)
-    second = json.loads(run("demo", "--out", str(shown.out), "--no-model", "--json").stdout)
-    assert shown.files() == before
+    before, *after = again.files
+    assert after == [before, before]
+    first, second = again.told
     assert first == second
     assert second["new_looks"] == 0
 
 
-def test_json_holds_all_that_is_told(shown: Shown) -> None:
+def test_json_holds_all_that_is_told(shown: Shown, again: Again) -> None:
     """Reports with their decisions, what is signed, what was graded and refused, and the files."""
-    found = json.loads(run("demo", "--out", str(shown.out), "--no-model", "--json").stdout)
+    found = again.told[0]
     assert found["constructed"] is True
     assert [(r["criterion"], r["decision"]["outcome"]) for r in found["reports"]] == [
         ("states_terms", "admit"),
@@ -187,9 +208,13 @@ def test_the_folder_of_make_demo_is_no_part_of_the_repository() -> None:
     assert f"{DEFAULT_OUT}/" in (ROOT / ".gitignore").read_text(encoding="utf-8").split()
 
 
-def test_narrow_terminals_and_pipes_need_no_colour(tmp_path: Path) -> None:
+def test_narrow_terminals_and_pipes_need_no_colour(shown: Shown, tmp_path: Path) -> None:
     """As a process of its own, in a pipe with ASCII only: still stamped, still ending with the command."""
-    done = spawn("demo", "--out", str(tmp_path / "x"), "--no-model")
+    store = tmp_path / "x" / "voirdire.db"
+    store.parent.mkdir()
+    with closing(sqlite3.connect(shown.out / store.name)) as made, closing(sqlite3.connect(store)) as copy:
+        made.backup(copy)
+    done = spawn("demo", "--out", str(store.parent), "--no-model")
     assert done.returncode == 0, done.stderr
     assert b"\x1b" not in done.stdout
     assert done.stdout.decode().rstrip().endswith("check yours.csv --far-limit 0.10")

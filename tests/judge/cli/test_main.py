@@ -36,6 +36,19 @@ def test_every_command_has_help_with_an_example(name: str) -> None:
     assert "Example" in result.stdout
 
 
+def test_help_loads_no_numbers() -> None:
+    """What a command says of its options is there before numpy and the reports are."""
+    modules = [entry.module for entry in command_line.COMMANDS.values()]
+    code = (
+        f"import importlib, sys\nfor name in {modules!r}:\n    importlib.import_module(name)\n"
+        "print({'numpy', 'calibration.report', 'calibration.store'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "set()\n"
+
+
 def test_version() -> None:
     """--version names the distribution and its version."""
     result = run("--version")
@@ -210,8 +223,8 @@ FULL = Path("/dev/full")
     ("args", "code"),
     [
         (("check", "TABLE", "--far-limit", "0.1", "--json"), 3),
-        (("check", "TABLE", "--far-limit", "0.1"), 3),
-        (("check", "none.csv", "--json"), 3),
+        pytest.param(("check", "TABLE", "--far-limit", "0.1"), 3, marks=pytest.mark.slow),
+        pytest.param(("check", "none.csv", "--json"), 3, marks=pytest.mark.slow),
         (("check", "--none", "--json"), 64),
         (("check", "--help"), 3),
     ],

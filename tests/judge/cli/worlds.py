@@ -38,8 +38,7 @@ def once(store: Store, world: Hashable, lay: Callable[[], _Told]) -> _Told:
 def _backup(copy: sqlite3.Connection, store: Store, *, into_store: bool) -> None:
     connection = store.engine.raw_connection()
     try:
-        own = connection.dbapi_connection
-        assert isinstance(own, sqlite3.Connection)
+        own: Any = connection.driver_connection
         source, target = (copy, own) if into_store else (own, copy)
         source.backup(target)
     finally:
