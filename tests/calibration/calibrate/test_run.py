@@ -38,10 +38,12 @@ from tests.calibration.filling import (
     fill_verdicts,
     rows,
 )
+from tests.databases import BOTH
 
 TEN = far_only(0.10)
 
 
+@BOTH
 def test_the_store_gives_the_figures_of_the_table(store: Store) -> None:
     """Exercise 3 through the store has every figure that its cases have."""
     with store.write() as session:

@@ -28,6 +28,7 @@ from tests.calibration.filling import (
     fill_items,
     fill_judge,
 )
+from tests.databases import BOTH
 
 
 def drawing(name: str = "may", **fields: Any) -> Drawing:
@@ -36,6 +37,7 @@ def drawing(name: str = "may", **fields: Any) -> Drawing:
     return Drawing(name, DATASET, SamplingDesign.model_validate(design), RUBRIC, CRITERION)
 
 
+@BOTH
 def test_a_drawn_set_is_frozen_and_examined(store: Store) -> None:
     """40 of 150 items, each with probability 40/150; unfrozen it cannot be opened."""
     with store.write() as session:

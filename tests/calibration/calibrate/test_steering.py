@@ -27,6 +27,7 @@ from rubrics.digest import digest
 from rubrics.errors import DeclarationError
 from tests.calibration.examples import make_report
 from tests.calibration.filling import CRITERION, DATASET, NOW, RUBRIC, Counts, asked, fill, fill_verdicts
+from tests.databases import BOTH
 
 COUNTS: Counts = {"fail": {"accept": 2, "reject": 60}, "pass": {"accept": 70, "abstained": 1}}
 POLICY = shipped_policy("acceptance")
@@ -78,6 +79,7 @@ def steered(decision: AdmissionDecision) -> str:
     return next((item.detail for item in decision.items if item.name == "exploratory"), "")
 
 
+@BOTH
 def test_errors_are_written_with_a_look(store: Store) -> None:
     """Accepted failures and passes that were not accepted; one look a person and input, presumed to steer."""
     with store.write() as session:

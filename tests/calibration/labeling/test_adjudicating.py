@@ -28,6 +28,7 @@ from tests.calibration.labeling.world import (
     rubric,
     said,
 )
+from tests.databases import BOTH
 
 
 def odd_fails(task: Task) -> str:
@@ -59,6 +60,7 @@ def through(store: Store, case: Case, value: str, first: str = "pass", at: float
     )
 
 
+@BOTH
 def test_every_disagreement_comes_once_and_only_when_its_raters_are_done(store: Store) -> None:
     """Nothing is queued while a rater of the item is open; then each disagreement once, in seeded order."""
     opened(store)

@@ -26,6 +26,7 @@ from calibration.store.verdicts import add_verdicts
 from rubrics.errors import StoreError
 from tests.calibration.labeling.world import PLAIN, SESSION, later, opened, rate_all, said
 from tests.calibration.store.evidence import lay_down, verdict
+from tests.databases import BOTH
 
 for _module in pkgutil.iter_modules(calibration.store.__path__):  # every table, to be compared
     importlib.import_module(f"calibration.store.{_module.name}")
@@ -72,6 +73,7 @@ READS = (
 )
 
 
+@BOTH
 def test_no_secret_table_can_be_read(store: Store) -> None:
     """Direct, counted, nested or through a common table expression: refused for every secret table."""
     with_verdicts(store)
@@ -104,6 +106,7 @@ OF_PLANTED = (
 )
 
 
+@BOTH
 def test_a_table_that_is_new_is_secret_and_in_nobodys_way(store: Store) -> None:
     """Without a line anywhere it cannot be read, counted or copied; raters go on adding what it refers to."""
     opened(store)
@@ -133,6 +136,7 @@ def test_what_everybody_may_read_keeps_the_app_shut(postgres_store: Store) -> No
         open_rating_store(address(postgres_store))
 
 
+@BOTH
 def test_no_schema_change_and_no_write_beyond_what_raters_say(store: Store) -> None:
     """A rater's session creates nothing, drops nothing, deletes nothing and adds no verdict."""
     opened(store)
@@ -181,6 +185,7 @@ def test_the_role_of_postgresql_has_no_other_right(postgres_store: Store) -> Non
     assert {right for _, right in found} == {"SELECT", "INSERT", "UPDATE"}
 
 
+@BOTH
 def test_everything_a_rater_and_an_adjudicator_do_works_and_reads_no_secret_table(store: Store) -> None:
     """Signing in, rating, undo, history, adjudicating, through the blind session, every statement seen."""
     opened(store)
@@ -238,6 +243,7 @@ def test_the_queue_is_the_same_whatever_a_judge_said(
         assert queue(twin, "ann") == queue(sqlite_store, "ann")
 
 
+@BOTH
 def test_a_task_carries_nothing_that_could_bias(store: Store) -> None:
     """No item id, system, model family, tag, stratum or undeclared evidence is in anything a rater gets."""
     opened(store)
@@ -268,6 +274,7 @@ def test_the_rating_code_loads_no_secret_module() -> None:
     assert "calibration.labeling.sessions" not in loaded
 
 
+@BOTH
 def test_nobody_adjudicates_what_they_rated(store: Store) -> None:
     """An adjudicator who rated the items in another session gets none of them; the other one gets all."""
     opened(store, adjudicators=("zoe", "yan"))

@@ -15,6 +15,7 @@ from calibration.store.database import Store
 from calibration.store.items import Scope
 from rubrics.errors import DeclarationError, RaterRefused
 from tests.calibration.labeling.world import DATASET, SESSION, later, opened, rubric, said
+from tests.databases import BOTH
 from tests.judge.cli.records import on, told
 
 
@@ -88,6 +89,7 @@ def test_roles_on_the_command_line(sqlite_store: Store) -> None:
     assert db("people", "grant", "ann", "--role", "king").exit_code == 64
 
 
+@BOTH
 def test_two_tabs_at_the_same_moment_store_one_answer(store: Store) -> None:
     """Ten times two threads press different answers at once: one is stored, the other is told so."""
     opened(store, items=10)

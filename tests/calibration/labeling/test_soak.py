@@ -7,6 +7,7 @@ import pytest
 from calibration.store.database import Store
 from calibration.store.integrity import check
 from tests.benchmarks.labeling_store import VERDICTS_A_SECOND, measure, next_at
+from tests.databases import BOTH
 
 
 def soak(store: Store, seconds: float) -> None:
@@ -18,6 +19,7 @@ def soak(store: Store, seconds: float) -> None:
     assert found.labels > 20
 
 
+@BOTH
 def test_raters_and_a_judge_work_together(store: Store) -> None:
     """Four seconds of it, on both databases."""
     soak(store, 4)

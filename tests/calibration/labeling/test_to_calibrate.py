@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from sqlmodel import Session
@@ -19,6 +21,7 @@ from calibration.labeling.sessions import close_session
 from calibration.labels import ReferenceRule
 from calibration.store.database import Store
 from calibration.store.judges import RunOrigin, add_judge, add_run, get_judge
+from calibration.store.schema import open_store
 from calibration.store.sessions import get_session
 from calibration.store.verdicts import VerdictEntry, add_verdicts
 from rubrics.digest import digest
@@ -36,6 +39,7 @@ from tests.calibration.labeling.world import (
     rate_all,
     said,
 )
+from tests.databases import MOSTLY_SQLITE
 
 ITEMS = 40
 TRUTH = {number: "fail" if number % 4 == 0 else "pass" for number in range(ITEMS)}
@@ -144,9 +148,39 @@ def rated(store: Store) -> Rubric:
     return asked
 
 
-def test_labels_and_adjudications_of_a_session_are_the_references(store: Store) -> None:
-    """Three raters, four disputes, one left unresolved: the counts are those of the session, blind yes."""
+@pytest.fixture(scope="module")
+def rated_once(migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Rubric]:
+    """A file with that session in it, to be copied, never opened; its rubric."""
+    path = tmp_path_factory.mktemp("rated") / "rated.db"
+    shutil.copy(migrated_sqlite, path)
+    store = open_store(path)
     asked = rated(store)
+    store.close()
+    return path, asked
+
+
+@pytest.fixture
+def rated_sqlite(rated_once: tuple[Path, Rubric], tmp_path: Path) -> Iterator[tuple[Store, Rubric]]:
+    """That session in a file of its own, and its rubric."""
+    path, asked = rated_once
+    store = open_store(shutil.copy(path, tmp_path / "voirdire.db"))
+    yield store, asked
+    store.close()
+
+
+@pytest.fixture(params=MOSTLY_SQLITE)
+def rated_store(request: pytest.FixtureRequest) -> tuple[Store, Rubric]:
+    """That session in a store of its own, and its rubric."""
+    if request.param == "sqlite":
+        found: tuple[Store, Rubric] = request.getfixturevalue("rated_sqlite")
+        return found
+    store: Store = request.getfixturevalue("postgres_store")
+    return store, rated(store)
+
+
+def test_labels_and_adjudications_of_a_session_are_the_references(rated_store: tuple[Store, Rubric]) -> None:
+    """Three raters, four disputes, one left unresolved: the counts are those of the session, blind yes."""
+    store, asked = rated_store
     done = adjudicate_all(store, lambda task: "unknown" if number_of(task) == 3 else truth(task), 3000)
     assert done == 4
     report, found = calibrated(store, asked, 4000)
@@ -197,13 +231,13 @@ def drawn(store: Store, asked: Rubric, share: float) -> dict[tuple[bool, str], t
         return dict(found.by_cell)
 
 
-def test_adjudicating_every_case_gives_the_far_of_the_truth(sqlite_store: Store) -> None:
+def test_adjudicating_every_case_gives_the_far_of_the_truth(rated_sqlite: tuple[Store, Rubric]) -> None:
     """Drawn with probability 1 everywhere, FAR is 2 of 10 and the interval of the set has no width."""
-    asked = rated(sqlite_store)
-    cells = drawn(sqlite_store, asked, 1.0)
+    store, asked = rated_sqlite
+    cells = drawn(store, asked, 1.0)
     assert sum(cases for cases, _ in cells.values()) == sum(taken for _, taken in cells.values()) == ITEMS
-    assert adjudicate_all(sqlite_store, truth, 3000) == ITEMS
-    report, found = calibrated(sqlite_store, asked, 9000)
+    assert adjudicate_all(store, truth, 3000) == ITEMS
+    report, found = calibrated(store, asked, 9000)
     figure = report.adjudication
     assert figure is not None
     assert figure.estimate == pytest.approx(0.2)
@@ -217,10 +251,10 @@ def test_adjudicating_every_case_gives_the_far_of_the_truth(sqlite_store: Store)
     assert found.new_looks == 1
 
 
-def test_a_share_is_drawn_from_every_cell_with_its_probability(sqlite_store: Store) -> None:
+def test_a_share_is_drawn_from_every_cell_with_its_probability(rated_sqlite: tuple[Store, Rubric]) -> None:
     """Accepted failures and disagreements all, of the others a fifth and at least ten; re-weighted."""
-    asked = rated(sqlite_store)
-    cells = drawn(sqlite_store, asked, 0.2)
+    store, asked = rated_sqlite
+    cells = drawn(store, asked, 0.2)
     assert cells == {
         (False, "fail"): (7, 7),
         (False, "pass"): (3, 3),
@@ -235,11 +269,11 @@ def test_a_share_is_drawn_from_every_cell_with_its_probability(sqlite_store: Sto
         places.append(number_of(task))
         return truth(task)
 
-    assert adjudicate_all(sqlite_store, noted, 3000) == 26
+    assert adjudicate_all(store, noted, 3000) == 26
     # a dispute cannot be told from a drawn case by its place
     disputes = sorted(place for place, number in enumerate(places) if number in {2, 3, 6, 8})
     assert disputes not in ([0, 1, 2, 3], [22, 23, 24, 25])
-    report, _ = calibrated(sqlite_store, asked, 9000)
+    report, _ = calibrated(store, asked, 9000)
     assert report.adjudication is not None
     assert report.adjudication.estimate == pytest.approx(0.2)
     by_cell = {(c.judge_accepted, c.raters): c.probability for c in report.adjudication.cells}
@@ -247,14 +281,14 @@ def test_a_share_is_drawn_from_every_cell_with_its_probability(sqlite_store: Sto
     assert any("drawn for adjudication" in warning for warning in report.warnings)
 
 
-def test_a_second_draw_and_a_draw_without_a_claim_are_refused(sqlite_store: Store) -> None:
+def test_a_second_draw_and_a_draw_without_a_claim_are_refused(rated_sqlite: tuple[Store, Rubric]) -> None:
     """Drawing again would change the probabilities; without a candidate nothing is accepted."""
-    asked = rated(sqlite_store)
-    drawn(sqlite_store, asked, 0.2)
+    store, asked = rated_sqlite
+    drawn(store, asked, 0.2)
     with pytest.raises(DifferentRecord, match="drawn before"):
-        drawn(sqlite_store, asked, 0.5)
+        drawn(store, asked, 0.5)
     with pytest.raises(DeclarationError, match="not in"):
-        drawn(sqlite_store, asked, 0)
+        drawn(store, asked, 0)
 
 
 def test_preferences_of_a_session_are_references_in_source_positions(sqlite_store: Store) -> None:

@@ -17,6 +17,10 @@ from calibration.store.judges import get_judge
 from tests.calibration.filling import CRITERION, DATASET, NOW, RUBRIC, Counts, asked, fill
 
 TEN = far_only(0.10)
+CLEAN: Counts = {"fail": {"reject": 40}, "pass": {"accept": 12}}
+"""What TEN admits, at a third of the work of the usual counts."""
+REJECTED: Counts = {"fail": {"accept": 12, "reject": 28}, "pass": {"accept": 19, "reject": 1}}
+"""What TEN rejects; better than chance, so that two people may admit it."""
 SIGNED = Signature("R. Ito", "read both slices and the accepted failure")
 SECOND = Signature("A. Blum", "agrees: a person reads every output as well")
 

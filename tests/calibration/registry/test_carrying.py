@@ -18,8 +18,9 @@ from rubrics.criterion import Criterion
 from rubrics.digest import digest
 from rubrics.errors import AdmissionExpired, DeclarationError, JudgeNotAdmitted, RecordError
 from rubrics.rubric import Rubric
-from tests.calibration.filling import CLEAN, CRITERION, NOW, RUBRIC
-from tests.calibration.registry.deciding import examined, later, scope_of, signed
+from tests.calibration.filling import CRITERION, NOW, RUBRIC
+from tests.calibration.registry.deciding import CLEAN, examined, later, scope_of, signed
+from tests.databases import BOTH
 
 TYPO = Signature("R. Ito", "only a typing mistake was corrected")
 
@@ -44,6 +45,7 @@ def carried(session: Session, standing: StoredDecision, **to: Any) -> StoredDeci
     return carry_over(session=session, standing=standing, signature=TYPO, at=later(1), **to)
 
 
+@BOTH
 def test_a_typing_mistake_does_not_orphan_evidence(store: Store) -> None:
     """The new version is admitted on the same report until the same day; every changed word is recorded."""
     with store.write() as session:

@@ -29,8 +29,8 @@ from calibration.registry.verifying import verify
 from calibration.store.database import Store
 from calibration.store.decisions import StoredDecision
 from rubrics.errors import DeclarationError, RecordError
-from tests.calibration.filling import CLEAN, CRITERION
-from tests.calibration.registry.deciding import again, examined, later, signed
+from tests.calibration.filling import CRITERION
+from tests.calibration.registry.deciding import CLEAN, again, examined, later, signed
 from tests.judge.cli.records import address, on
 
 PKCS8, SPKI = serialization.PrivateFormat.PKCS8, serialization.PublicFormat.SubjectPublicKeyInfo

@@ -19,8 +19,18 @@ from calibration.store.watching import (
     record_lapse,
 )
 from rubrics.errors import AdmissionExpired, JudgeNotAdmitted
-from tests.calibration.filling import CLEAN, NOW, RUBRIC
-from tests.calibration.registry.deciding import TEN, again, examined, label_anew, later, scope_of, signed
+from tests.calibration.filling import NOW, RUBRIC
+from tests.calibration.registry.deciding import (
+    CLEAN,
+    TEN,
+    again,
+    examined,
+    label_anew,
+    later,
+    scope_of,
+    signed,
+)
+from tests.databases import BOTH
 
 
 def ask(session: Session, days: float) -> Admission:
@@ -52,6 +62,7 @@ def test_a_clock_that_is_set_back_revives_nothing(store: Store) -> None:
             ask(session, 1)
 
 
+@BOTH
 def test_a_lapse_is_written_down_once(store: Store) -> None:
     """Even with a time before the expiry, a recorded lapse ends the decision, and no other one."""
     with store.write() as session:
@@ -127,5 +138,5 @@ def test_two_decisions_side_by_side(sqlite_store: Store) -> None:
         found = examined(session, CLEAN)
         one, two = signed(session, found), signed(session, found, population="chats")
     rows = {row.name: row for row in side_by_side(one, two)}
-    assert rows["far"].incumbent == rows["far"].challenger == "0/60 [0.000, 0.060] pass"
+    assert rows["far"].incumbent == rows["far"].challenger == "0/40 [0.000, 0.088] pass"
     assert rows["looks"].incumbent == "1 pass"

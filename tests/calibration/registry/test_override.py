@@ -9,14 +9,24 @@ from calibration.registry import Override, Signature, require_admission
 from calibration.store.database import Store
 from calibration.store.decisions import verify_decisions
 from rubrics.errors import AdmissionExpired, DeclarationError, DifferentRecord
-from tests.calibration.filling import CLEAN, EXERCISE_3, RUBRIC, Counts
-from tests.calibration.registry.deciding import SECOND, SIGNED, again, examined, later, scope_of, signed
+from tests.calibration.filling import RUBRIC, Counts
+from tests.calibration.registry.deciding import (
+    CLEAN,
+    REJECTED,
+    SECOND,
+    SIGNED,
+    again,
+    examined,
+    later,
+    scope_of,
+    signed,
+)
 
 
 def test_two_people_admit_against_the_policy_for_less_time(store: Store) -> None:
     """The record says what the policy said, who signed second and why; it lapses sooner."""
     with store.write() as session:
-        decision = signed(session, examined(session, EXERCISE_3), override=Override(SECOND, 7))
+        decision = signed(session, examined(session, REJECTED), override=Override(SECOND, 7))
         scope = scope_of(session)
         asked = {"session": session, "scope": scope, "judge": "gpt", "rubric": RUBRIC.ref}
         assert require_admission(**asked, at=later(6.9)).hash == decision.hash  # type: ignore[arg-type]
@@ -45,7 +55,7 @@ def test_two_people_admit_against_the_policy_for_less_time(store: Store) -> None
 def test_an_override_that_nobody_may_sign(sqlite_store: Store, override: Override, words: str) -> None:
     """One person twice, as long as the policy itself, or without a reason."""
     with sqlite_store.write() as session:
-        found = examined(session, EXERCISE_3)
+        found = examined(session, REJECTED)
         with pytest.raises(DeclarationError, match=words):
             signed(session, found, override=override)
 

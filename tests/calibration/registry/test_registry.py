@@ -24,7 +24,9 @@ from calibration.store.database import Store
 from calibration.store.decisions import DecisionScope, StoredDecision, iter_decisions, verify_decisions
 from calibration.store.judges import get_judge
 from rubrics.errors import AdmissionExpired, DeclarationError, JudgeNotAdmitted, RecordError
-from tests.calibration.filling import CLEAN, CRITERION, EXERCISE_3, NOW, RUBRIC, Counts, asked, fill
+from tests.calibration.filling import CRITERION, NOW, RUBRIC, Counts, asked, fill
+from tests.calibration.registry.deciding import CLEAN, REJECTED
+from tests.databases import BOTH
 
 TEN = far_only(0.10)
 SIGNED = Signature("R. Ito", "read both slices and the accepted failure")
@@ -92,7 +94,7 @@ def test_a_decision_covers_its_own_scope_only(store: Store, field: str) -> None:
 def test_a_rejection_is_recorded_and_names_what_is_missing(store: Store) -> None:
     """A rejected judge has a decision without validity; grading is refused with its broken item."""
     with store.write() as session:
-        decision = signed(session, examined(session, EXERCISE_3))
+        decision = signed(session, examined(session, REJECTED))
         with pytest.raises(JudgeNotAdmitted, match="is reject") as caught:
             may_grade(session, scope_of(session))
     assert (decision.outcome, decision.valid_until) == ("reject", None)
@@ -120,6 +122,7 @@ def test_a_new_decision_replaces_the_old_one(store: Store) -> None:
     assert [d.hash for d in standing] == [second.hash]
 
 
+@BOTH
 def test_suspension_ends_an_admission(store: Store) -> None:
     """A suspended judge may not grade; a suspended or rejected decision cannot be suspended again."""
     with store.write() as session:
@@ -173,7 +176,7 @@ def test_after_a_signed_admission_looks_count_anew(store: Store) -> None:
 
     policy = shipped_policy("acceptance")
     with store.write() as session:
-        found = examined(session, CLEAN, policy)
+        found = examined(session, {"fail": {"reject": 60}, "pass": {"accept": 90}}, policy)
         assert found.decision is not None
         assert found.decision.outcome == "admit"
         signed(session, found, policy=policy, hours=1)

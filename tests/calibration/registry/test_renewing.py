@@ -13,8 +13,9 @@ from calibration.store.database import Store
 from calibration.store.decisions import StoredDecision, add_decision, iter_decisions
 from calibration.store.watching import raise_alarm
 from rubrics.errors import JudgeNotAdmitted
-from tests.calibration.filling import CLEAN, RUBRIC
+from tests.calibration.filling import RUBRIC
 from tests.calibration.registry.deciding import (
+    CLEAN,
     SECOND,
     SIGNED,
     TEN,

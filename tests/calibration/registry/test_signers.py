@@ -12,12 +12,13 @@ from calibration.store.database import Store
 from calibration.store.decisions import iter_decisions, verify_decisions
 from calibration.store.integrity import findings
 from rubrics.errors import DifferentRecord
-from tests.calibration.filling import CLEAN
-from tests.calibration.registry.deciding import again, examined, signed
+from tests.calibration.registry.deciding import CLEAN, again, examined, signed
+from tests.databases import BOTH
 
 SIGNERS = 4
 
 
+@BOTH
 def test_signers_at_once_make_one_chain(store: Store) -> None:
     """Each has read the first decision: one replaces it, the others are told to read what stands now."""
     with store.write() as session:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,11 +14,15 @@ from calibration.store.database import Store
 from calibration.store.decisions import STREAM, decision_head
 from calibration.store.imports import record_import, seal_import
 from calibration.store.integrity import check
+from calibration.store.schema import open_store
 from calibration.store.triggers import DECLARED, protect
 from calibration.store.verdicts import add_verdicts
 from rubrics.errors import StoreError
 from tests.calibration.store.evidence import DATASET, NOW, verdict
 from tests.calibration.store.test_append_only import fill_every_table
+
+if TYPE_CHECKING:
+    from tests.conftest import PostgresServer
 
 
 def address_of(store: Store) -> str:
@@ -60,12 +67,59 @@ def fill(store: Store) -> None:
         seal_import(session=session, key=key, kind="verdicts", actor="lead", at=NOW)
 
 
-def test_an_untouched_store_has_no_finding(store: Store) -> None:
-    """Everything recorded by the usual functions verifies, with checkpoints too."""
+@pytest.fixture(scope="module")
+def filled_file(migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with something in every table, to be copied, never opened."""
+    path = tmp_path_factory.mktemp("filled") / "filled.db"
+    shutil.copy(migrated_sqlite, path)
+    store = open_store(path)
     fill(store)
-    with store.read() as session:
+    store.close()
+    return path
+
+
+@pytest.fixture(scope="module")
+def filled_database(postgres_server: PostgresServer) -> Iterator[str]:
+    """The name of a database with something in every table, to be copied."""
+    name = postgres_server.create(postgres_server.migrated())
+    store = open_store(postgres_server.url(name))
+    fill(store)
+    store.close()
+    yield name
+    postgres_server.drop(name)
+
+
+@pytest.fixture
+def filled_sqlite(filled_file: Path, tmp_path: Path) -> Iterator[Store]:
+    """A filled store in a file of its own."""
+    store = open_store(shutil.copy(filled_file, tmp_path / "voirdire.db"))
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def filled_postgres(filled_database: str, postgres_server: PostgresServer) -> Iterator[Store]:
+    """A filled store in a database of its own."""
+    name = postgres_server.create(filled_database)
+    store = open_store(postgres_server.url(name))
+    yield store
+    store.close()
+    postgres_server.drop(name)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def filled(request: pytest.FixtureRequest) -> Store:
+    """A store with something in every table, on both databases."""
+    name = "filled_sqlite" if request.param == "sqlite" else "filled_postgres"
+    opened: Store = request.getfixturevalue(name)
+    return opened
+
+
+def test_an_untouched_store_has_no_finding(filled: Store) -> None:
+    """Everything recorded by the usual functions verifies, with checkpoints too."""
+    with filled.read() as session:
         kept = {**heads(session=session), STREAM: decision_head(session=session)}
-    assert check(address_of(store), checkpoints=kept) == ()
+    assert check(address_of(filled), checkpoints=kept) == ()
 
 
 TAMPERING = {
@@ -93,12 +147,11 @@ TAMPERING = {
 
 
 @pytest.mark.parametrize("table", TAMPERING)
-def test_a_changed_record_is_named(store: Store, table: str) -> None:
+def test_a_changed_record_is_named(filled: Store, table: str) -> None:
     """In each table: a changed value is found though the schema and its triggers are as declared."""
-    fill(store)
     statement, named = TAMPERING[table]
-    tamper(store, table, statement)
-    found = [str(finding) for finding in check(address_of(store))]
+    tamper(filled, table, statement)
+    found = [str(finding) for finding in check(address_of(filled))]
     assert any(named in each for each in found), found
 
 
@@ -114,23 +167,21 @@ REMOVED = {
 
 
 @pytest.mark.parametrize("table", REMOVED)
-def test_a_removed_or_replaced_record_is_named(store: Store, table: str) -> None:
+def test_a_removed_or_replaced_record_is_named(filled: Store, table: str) -> None:
     """What the audit trail says was recorded and is not there, or is consistently something else."""
-    fill(store)
     statement, words = REMOVED[table]
-    tamper(store, table, statement)
-    assert any(words in finding.what for finding in check(address_of(store)))
+    tamper(filled, table, statement)
+    assert any(words in finding.what for finding in check(address_of(filled)))
 
 
-def test_a_cut_tail_is_found_with_checkpoints(store: Store) -> None:
+def test_a_cut_tail_is_found_with_checkpoints(filled: Store) -> None:
     """A head that was kept elsewhere shows that the newest events are gone."""
-    fill(store)
-    with store.write() as session:
+    with filled.write() as session:
         append_event(session=session, stream="late", kind="k", actor="a", payload={}, at=NOW)
         kept = heads(session=session)
-    tamper(store, "audit_event", "DELETE FROM audit_event WHERE stream = 'late'")
-    assert check(address_of(store)) == ()
-    assert [str(each) for each in check(address_of(store), checkpoints=kept)] == [
+    tamper(filled, "audit_event", "DELETE FROM audit_event WHERE stream = 'late'")
+    assert check(address_of(filled)) == ()
+    assert [str(each) for each in check(address_of(filled), checkpoints=kept)] == [
         "late record 1: its checkpoint is not reached: records were cut off or replaced"
     ]
 
@@ -143,12 +194,11 @@ def test_a_missing_trigger_is_a_finding(store: Store) -> None:
     assert "look_no_delete is missing" in str(check(address_of(store))[0])
 
 
-def test_a_damaged_file_is_a_finding(sqlite_store: Store) -> None:
+def test_a_damaged_file_is_a_finding(filled_sqlite: Store) -> None:
     """Pages overwritten with rubbish are found by SQLite's own check, or cannot be read, which is said."""
-    fill(sqlite_store)
-    sqlite_store.forget()
-    sqlite_store.close()
-    path = Path(sqlite_store.where)
+    filled_sqlite.forget()
+    filled_sqlite.close()
+    path = Path(filled_sqlite.where)
     content = bytearray(path.read_bytes())
     content[-40000:-20000] = b"\xff" * 20000
     path.write_bytes(content)
