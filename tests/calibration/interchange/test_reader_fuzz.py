@@ -21,7 +21,7 @@ NAMES = st.sampled_from(
     ["id", "human_label", "judge_label", "judge", "rater", "criterion", "group", "reason", "label", "verdict",
      "slice_a", "", "blind", "source", "item_id", "human"]
 )  # fmt: skip
-FUZZ = settings(derandomize=True, max_examples=150, deadline=None)
+FUZZ = settings(derandomize=True, max_examples=75, deadline=None)
 
 
 def answered(data: bytes, name: str = "t", **options: Any) -> FlatTable | None:

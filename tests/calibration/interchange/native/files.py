@@ -80,10 +80,10 @@ def rows(store: Store) -> dict[str, int]:
     """How many rows every table holds."""
     with store.read() as session:
         connection = session.connection()
-        return {
-            name: connection.execute(sa.select(sa.func.count()).select_from(sa.table(name))).scalar_one()
-            for name in sorted(sa.inspect(connection).get_table_names())
-        }
+        names = sorted(sa.inspect(connection).get_table_names())
+        counted = " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {name}" for name in names)
+        found = {name: int(count) for name, count in connection.exec_driver_sql(counted)}
+    return {name: found[name] for name in names}
 
 
 def labels_of(store: Store, dataset: str = DATASET) -> list[dict[str, Any]]:

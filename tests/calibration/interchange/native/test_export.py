@@ -44,6 +44,7 @@ from tests.calibration.interchange.native.files import (
     with_items,
     write,
 )
+from tests.databases import BOTH
 
 LABELS = [
     label(0, "fail", note="=1+1", blind="yes", source="model", confidence="0.9"),
@@ -70,6 +71,7 @@ def lines_of(store: Store, kind: str) -> str:
 
 
 @pytest.mark.parametrize(("kind", "records"), [("labels", LABELS), ("verdicts", VERDICTS)])
+@BOTH
 def test_json_lines_lose_nothing(
     kind: str, records: list[Any], store: Store, migrated_sqlite: Path, tmp_path: Path
 ) -> None:

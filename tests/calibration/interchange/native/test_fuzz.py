@@ -30,7 +30,7 @@ from tests.calibration.interchange.native.files import (
 
 QUICK = settings(
     derandomize=True,
-    max_examples=60,
+    max_examples=30,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -92,7 +92,7 @@ def test_any_bytes(kind: str, data: bytes, suffix: str, world: Store, tmp_path: 
     attempt(world, kind, source)
 
 
-@settings(QUICK, max_examples=250)
+@settings(QUICK, max_examples=80)
 @given(
     kind=KINDS,
     lines=st.lists(LINES, min_size=1, max_size=6),

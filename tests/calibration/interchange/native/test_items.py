@@ -17,6 +17,7 @@ from calibration.store.payloads import ItemPayloadRow
 from rubrics.errors import DeclarationError, DifferentRecord, JudgeCalibrationError, TableError
 from rubrics.item import Item, Split
 from tests.calibration.interchange.native.files import BY, DATASET, item, options, pair, rows, take, write
+from tests.databases import BOTH
 
 
 def stored(store: Store, item_id: str = "i0") -> Item:
@@ -89,6 +90,7 @@ def test_texts_that_are_no_texts_are_kept_as_written(sqlite_store: Store, tmp_pa
     assert found.notes == ("2 texts given as a number, truth value or object, kept as written",)
 
 
+@BOTH
 def test_texts_that_no_database_holds_keep_their_bytes(store: Store, tmp_path: Path) -> None:
     """NUL and half a character are shown as escapes; what came in lies beside."""
     line = '{"item_id":"i0","input":"a\\u0000b","output":"\\ud83d","policy":"\\udc00"}'
@@ -218,6 +220,7 @@ def test_a_second_import_adds_nothing(store: Store, tmp_path: Path) -> None:
     assert rows(store) == before
 
 
+@BOTH
 def test_a_changed_item_is_refused_by_its_line(store: Store, tmp_path: Path) -> None:
     """Within a file and against what is recorded; what changed is named."""
     twice = write(tmp_path, item(0), item(1), item(0, output="other"))

@@ -34,6 +34,7 @@ from tests.calibration.interchange.native.files import (
     write,
 )
 from tests.calibration.store.evidence import rubric
+from tests.databases import BOTH
 
 
 def live(store: Store) -> list[tuple[str, str, str, int, int]]:
@@ -53,6 +54,7 @@ def refused(store: Store, source: str, **changes: Any) -> str:
     return str(caught.value)
 
 
+@BOTH
 def test_a_label_with_everything(store: Store, tmp_path: Path) -> None:
     """Note, source and blindness are kept, and so is every field that has no name of its own."""
     with_items(store, tmp_path)
@@ -134,6 +136,7 @@ def test_a_dataset_without_items_is_named(sqlite_store: Store, tmp_path: Path) -
     assert "voirdire items import FILE --dataset support" in refused(sqlite_store, write(tmp_path, label(0)))
 
 
+@BOTH
 def test_a_second_import_adds_nothing_and_a_changed_line_is_refused(store: Store, tmp_path: Path) -> None:
     """By its line; what is recorded stays."""
     with_items(store, tmp_path)
@@ -459,6 +462,7 @@ def test_errors_are_of_their_kinds(sqlite_store: Store, tmp_path: Path) -> None:
         take(sqlite_store, "labels", write(tmp_path, "{"))
 
 
+@BOTH
 def test_two_imports_of_one_file_at_once(store: Store, tmp_path: Path) -> None:
     """Both succeed, the labels are there once, and one import is recorded."""
     with_items(store, tmp_path, 200)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -25,11 +26,6 @@ from tests.shared_data import shared
 
 pytestmark = pytest.mark.shared
 
-MOSTLY_SQLITE = pytest.mark.parametrize(
-    "store", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
-)
-"""Both databases in `make nightly`; `make test` imports the small files of the tests beside into both."""
-
 
 def import_all(store: Store, name: str, **changes: Any) -> dict[str, Imported]:
     """Items, labels and verdicts of a public table."""
@@ -45,7 +41,7 @@ def counts(found: dict[str, Imported]) -> list[tuple[int, int]]:
     return [(each.records, each.added) for each in found.values()]
 
 
-@MOSTLY_SQLITE
+@pytest.mark.slow
 def test_triviaqa(store: Store, tmp_path: Path) -> None:
     """All 39,600 verdicts of 11 judges; a second import adds nothing, a changed line is refused."""
     found = import_all(store, "judges_triviaqa")
@@ -57,19 +53,55 @@ def test_triviaqa(store: Store, tmp_path: Path) -> None:
     before = rows(store)
     again = import_all(store, "judges_triviaqa")
     assert counts(again) == [(3600, 0), (3600, 0), (39600, 0)]
-    source = shared("data/judges_triviaqa/verdicts.jsonl")
-    lines = source.read_text(encoding="utf-8").split("\n")
-    lines[99] = lines[99].replace('"pass"', '"fail"')
-    changed = tmp_path / "changed.jsonl"
-    changed.write_text("\n".join(lines), encoding="utf-8")
-    with pytest.raises(
-        DifferentRecord, match=r"changed\.jsonl, line 100: the verdict on item 'tq1-gpt-4t-9'"
-    ):
-        take(store, "verdicts", str(changed), dataset="judges_triviaqa")
+    changed = changed_at_line_100(tmp_path, shared("data/judges_triviaqa/verdicts.jsonl"))
+    with pytest.raises(DifferentRecord, match=LINE_100):
+        take(store, "verdicts", changed, dataset="judges_triviaqa")
     assert rows(store) == before
     with store.read() as session:
         scope = Scope(dataset="judges_triviaqa")
         assert len({item.group for item in iter_items(session=session, scope=scope)}) == 400
+
+
+LINE_100 = r"changed\.jsonl, line 100: the verdict on item 'tq1-gpt-4t-9'"
+
+
+def changed_at_line_100(folder: Path, source: Path) -> str:
+    """The path of the file with another answer in its 100th line."""
+    lines = source.read_text(encoding="utf-8").split("\n")
+    lines[99] = lines[99].replace('"pass"', '"fail"')
+    changed = folder / "changed.jsonl"
+    changed.write_text("\n".join(lines), encoding="utf-8")
+    return str(changed)
+
+
+def test_a_part_of_triviaqa(sqlite_store: Store, tmp_path: Path) -> None:
+    """Its first 400 items with their labels and all their verdicts: as the whole, in `make test`."""
+    kept: set[str] = set()
+    for kind in ("items", "labels", "verdicts"):
+        lines = shared(f"data/judges_triviaqa/{kind}.jsonl").read_text(encoding="utf-8").splitlines()
+        ids = [json.loads(line)["item_id"] for line in lines]
+        kept = kept or set(ids[:400])
+        part = [line for line, item_id in zip(lines, ids, strict=True) if item_id in kept]
+        (tmp_path / f"{kind}.jsonl").write_text("\n".join(part), encoding="utf-8")
+
+    def taken() -> list[tuple[int, int]]:
+        files = {kind: str(tmp_path / f"{kind}.jsonl") for kind in ("items", "labels", "verdicts")}
+        return counts({kind: take(sqlite_store, kind, file) for kind, file in files.items()})
+
+    assert taken() == [(400, 400), (400, 400), (4400, 4400)]
+    before = rows(sqlite_store)
+    assert taken() == [(400, 0), (400, 0), (4400, 0)]
+    with pytest.raises(DifferentRecord, match=LINE_100):
+        take(sqlite_store, "verdicts", changed_at_line_100(tmp_path, tmp_path / "verdicts.jsonl"))
+    assert rows(sqlite_store) == before
+    with sqlite_store.read() as session:
+        assert {judge.name for judge in list_judges(session=session)} >= {
+            "Contains",
+            "EM",
+            "GPT-4",
+            "Gemma-2B",
+        }
+        assert len(list_judges(session=session)) == 11
 
 
 @pytest.mark.parametrize(("null_as", "reason"), [("invalid", "invalid"), ("missing", "missing")])
@@ -90,7 +122,6 @@ def test_pandalm(null_as: str, reason: str, sqlite_store: Store) -> None:
         assert len({item.group for item in iter_items(session=session, scope=scope)}) == 170
 
 
-@MOSTLY_SQLITE
 def test_llm_rubric(store: Store) -> None:
     """81 repeated keys, 28 of them conflicting: both answers stay, and the rater counts as cannot-decide."""
     levels: RubricOptions = replace(STUB, levels=("1", "2", "3", "4"), accept_at="3")
@@ -112,7 +143,6 @@ def test_llm_rubric(store: Store) -> None:
     assert sum(len(answers) > 1 for answers in said.values()) == 28
 
 
-@MOSTLY_SQLITE
 def test_llmbar(store: Store) -> None:
     """Four judges by five prompts: 18 judges, 15,084 verdicts, none lost to another of the same name."""
     found = import_all(store, "llmbar")

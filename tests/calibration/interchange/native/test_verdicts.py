@@ -29,6 +29,7 @@ from tests.calibration.interchange.native.files import (
     with_items,
     write,
 )
+from tests.databases import BOTH
 
 
 def said(store: Store) -> list[tuple[Any, ...]]:
@@ -45,6 +46,7 @@ def refused(store: Store, source: str, **changes: Any) -> str:
     return str(caught.value)
 
 
+@BOTH
 def test_a_verdict_with_everything(store: Store, tmp_path: Path) -> None:
     """Reply, rationale, what the call cost, and every field that has no name of its own."""
     with_items(store, tmp_path)
@@ -135,6 +137,7 @@ def test_a_record_that_is_no_verdict_is_refused(
     assert "line 2" in sentence
 
 
+@BOTH
 def test_a_second_import_adds_nothing_and_a_changed_line_is_refused(store: Store, tmp_path: Path) -> None:
     """By its line, be it the verdict, its reply or anything beside it."""
     with_items(store, tmp_path)
