@@ -174,9 +174,10 @@ def test_a_reader_that_goes_away_ends_quietly(sqlite_store: Any, tmp_path: Path)
     import sys
 
     db = on(sqlite_store.where)
-    items = [{"item_id": f"i{n}", "input": "q", "output": "a"} for n in range(3000)]
+    # more than a pipe holds
+    items = [{"item_id": f"i{n}", "input": "q", "output": "a"} for n in range(300)]
     db("items", "import", jsonl(tmp_path, "items.jsonl", *items), "--dataset", "support")
-    source = jsonl(tmp_path, "labels.jsonl", *(label(n, note="x" * 50) for n in range(3000)))
+    source = jsonl(tmp_path, "labels.jsonl", *(label(n, note="x" * 1000) for n in range(300)))
     db("labels", "import", source, "--dataset", "support", "--stub-rubric")
     command = [sys.executable, "-m", "judge.cli.main", "--db", sqlite_store.where]
     command += ["labels", "export", "-", "--dataset", "support"]

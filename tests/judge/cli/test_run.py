@@ -21,7 +21,7 @@ from judge.runs import bar as run_bars
 from judge.runs.bar import run_bar
 from judge.spec import BaselineJudge, Endpoint, ModelJudge
 from rubrics.order import OrderPolicy
-from tests.command_line import run, spawn
+from tests.command_line import run
 from tests.judge.cases import PAIRWISE, judge
 from tests.judge.provider import Answer, Hit, Provider, completion, fault
 from tests.judge.run_world import DATASET, KEY, label_all, lay_down, numbered, rows
@@ -266,9 +266,9 @@ def test_ctrl_c_ends_with_130_and_the_command_to_go_on_works(sqlite_store: Store
         assert f"not asked {20 - asked}" in out
         assert "voirdire: interrupted; the calls in flight were finished" in err
         resume = next(each for each in err.splitlines() if each.startswith("  go on: "))
-        again = spawn("--db", sqlite_store.where, *shlex.split(resume.removeprefix("  go on: voirdire ")))
-        assert again.returncode == 0
-        assert b"20 of 20 units have their verdict" in again.stdout
+        again = run("--db", sqlite_store.where, *shlex.split(resume.removeprefix("  go on: voirdire ")))
+        assert again.exit_code == 0
+        assert "20 of 20 units have their verdict" in again.stdout
     assert len(provider.hits) == 20
 
 

@@ -16,6 +16,7 @@ from tests.calibration.labeling.test_sheets import data_of, export
 from tests.calibration.labeling.test_to_calibrate import add_a_judge, truth
 from tests.calibration.labeling.world import freeze, later, rate_all, rubric
 from tests.judge.cli.records import on, told
+from tests.judge.cli.worlds import once
 
 OPEN = (
     "session",
@@ -41,10 +42,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def started(store: Store, *more: str, items: int = 40) -> Any:
     """The command line on a store with an open session of two raters."""
-    with store.write() as session:
-        freeze(session, items, rubric())
     db = on(store.where)
-    assert db(*OPEN, *PEOPLE, *more).exit_code == 0
+
+    def lay() -> None:
+        with store.write() as session:
+            freeze(session, items, rubric())
+        assert db(*OPEN, *PEOPLE, *more).exit_code == 0
+
+    once(store, ("an open session", items, more), lay)
     return db
 
 
