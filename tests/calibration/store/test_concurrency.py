@@ -74,15 +74,16 @@ def write_together(store: Store, seconds: float) -> None:
 
 
 def test_raters_and_a_judge_write_together(store: Store) -> None:
-    """5 seconds of 20 raters and 200 verdicts a second: 0 failed, 0 lost."""
-    write_together(store, 5)
+    """2 seconds of 20 raters and 200 verdicts a second: 0 failed, 0 lost."""
+    write_together(store, 2)
 
 
 @pytest.mark.slow
-def test_raters_and_a_judge_write_together_for_long(sqlite_store: Store) -> None:
-    """30 seconds of the same on one SQLite file, and every digest holds afterwards."""
-    write_together(sqlite_store, 30)
-    assert check(sqlite_store.where) == ()
+def test_raters_and_a_judge_write_together_for_long(store: Store) -> None:
+    """30 seconds of the same on both databases; every digest of the SQLite file holds afterwards."""
+    write_together(store, 30)
+    if store.dialect == "sqlite":
+        assert check(store.where) == ()
 
 
 def test_the_same_file_imported_twice_at_once_is_there_once(store: Store) -> None:

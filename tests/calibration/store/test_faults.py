@@ -28,8 +28,6 @@ from rubrics.errors import StoreError
 from tests.calibration.store.evidence import DATASET, NOW, lay_down, verdict
 from tests.calibration.store.writer import ITEMS
 
-KILLS = 20
-
 
 def address_of(store: Store) -> str:
     """What `--db` would be for the store."""
@@ -89,15 +87,16 @@ def written(store: Store) -> list[int]:
     return numbers
 
 
-def test_killed_at_random_moments_all_or_nothing(store: Store) -> None:
-    """Kill -9 at 20 random moments of imports and signatures: each is there whole or not at all.
+@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.slow)])
+def test_killed_at_random_moments_all_or_nothing(store: Store, kills: int) -> None:
+    """Kill -9 at random moments of imports and signatures: each is there whole or not at all.
 
     Nothing acknowledged is lost, nothing is there that was not begun, and every digest and chain holds.
     """
     chance = random.Random(20261130)
     address, last = address_of(store), 0
     with writer_process() as process:
-        for _kill in range(KILLS):
+        for _kill in range(kills):
             begun, done = kill_after(process, address, last, chance.uniform(0, 0.15))
             there = written(store)
             assert done <= set(there) <= set(range(1, begun + 1))

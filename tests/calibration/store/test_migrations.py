@@ -114,7 +114,15 @@ def folder_with(tmp_path: Path, end: str) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("start", KNOWN)
+STARTS = [
+    *(("sqlite", start) for start in KNOWN),
+    *(("postgresql", start) for start in (KNOWN[0], KNOWN[-2])),
+    *(pytest.param("postgresql", start, marks=pytest.mark.slow) for start in (*KNOWN[1:-2], KNOWN[-1])),
+]
+"""From the first on, PostgreSQL too runs each step; from the others in `make nightly`."""
+
+
+@pytest.mark.parametrize(("empty_address", "start"), STARTS, indirect=["empty_address"])
 def test_every_earlier_revision_upgrades_with_its_rows(empty_address: str, start: str) -> None:
     """Whatever a database of an earlier revision holds is still there, and now protected as declared."""
     with at_revision(empty_address, start) as engine:

@@ -92,7 +92,7 @@ def test_any_bytes(kind: str, data: bytes, suffix: str, world: Store, tmp_path: 
     attempt(world, kind, source)
 
 
-@settings(QUICK, max_examples=80)
+@settings(QUICK, max_examples=120)
 @given(
     kind=KINDS,
     lines=st.lists(LINES, min_size=1, max_size=6),
