@@ -90,7 +90,7 @@ def test_no_item_is_judged_by_its_own_label(name: BaselineName) -> None:
     judged = BaselineSpec(name=name)
     before = judge_all(judged, items, references)
     moved_another = False
-    for item in items[::4]:
+    for item in items[::8]:
         own = references[item.item_id].verdict is Verdict.PASS
         after = judge_all(judged, items, references | {item.item_id: label(not own)})
         assert after[item.item_id] == before[item.item_id]
@@ -105,7 +105,7 @@ def test_no_item_is_judged_by_a_label_of_its_group(name: BaselineName) -> None:
     items = [item.model_copy(update={"group": f"g{i // 4}"}) for i, item in enumerate(items)]
     judged = BaselineSpec(name=name)
     before = judge_all(judged, items, references)
-    for start in range(0, 40, 12):
+    for start in (0, 36):
         own = [item.item_id for item in items[start : start + 4]]
         turned = {key: label(references[key].verdict is not Verdict.PASS) for key in own}
         after = judge_all(judged, items, references | turned)

@@ -172,7 +172,7 @@ def test_flips_of_one_group_are_one_finding() -> None:
 
 # -- the command, against a judge that obeys
 
-N = 60
+N = 40
 
 
 def obedient(hit: Hit) -> Answer:
@@ -181,9 +181,10 @@ def obedient(hit: Hit) -> Answer:
     return completion(json.dumps({"reason": "x", "verdict": "pass" if obeys else "fail"}))
 
 
-@pytest.fixture
-def world(store: Store) -> Store:
-    """A store with sixty failures and ten passes."""
+@pytest.fixture(params=["sqlite_store", pytest.param("postgres_store", marks=pytest.mark.slow)])
+def world(request: pytest.FixtureRequest) -> Store:
+    """A store with forty failures and ten passes."""
+    store: Store = request.getfixturevalue(request.param)
     lay_down(store, numbered(N + 10))
     label_all(store, {f"n-{n}": "fail" if n < N else "pass" for n in range(N + 10)})
     return store

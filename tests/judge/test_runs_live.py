@@ -79,12 +79,15 @@ def examined(store: Store) -> Calibrated:
 
 @pytest.mark.skipif(bool(MISSING), reason=MISSING)
 @pytest.mark.timeout(900)
-def test_the_embedded_model_is_run_in_both_orders_and_not_admitted(sqlite_store: Store) -> None:
-    """8 items, 16 calls: every reply is parsed, both orders are reconciled, nothing is billed."""
+@pytest.mark.parametrize("cases", [CASES[-2:], pytest.param(CASES, marks=pytest.mark.slow)], ids=len)
+def test_the_embedded_model_is_run_in_both_orders_and_not_admitted(
+    sqlite_store: Store, cases: list[tuple[str, str, str]]
+) -> None:
+    """Two calls an item: every reply is parsed, both orders are reconciled, nothing is billed."""
     spec = local_judge()
-    items = [item(output, policy=policy, item_id=f"live-{n}") for n, (policy, output, _) in enumerate(CASES)]
+    items = [item(output, policy=policy, item_id=f"live-{n}") for n, (policy, output, _) in enumerate(cases)]
     lay_down(sqlite_store, items, spec)
-    label_all(sqlite_store, {f"live-{n}": label for n, (_, _, label) in enumerate(CASES)})
+    label_all(sqlite_store, {f"live-{n}": label for n, (_, _, label) in enumerate(cases)})
     plan = planned(sqlite_store, spec)
     with serve(spec) as model:
         summary = run_judge(
@@ -94,18 +97,20 @@ def test_the_embedded_model_is_run_in_both_orders_and_not_admitted(sqlite_store:
             served_at=model.api_base,
             options=RunOptions(concurrency=model.parallel),
         )
-    assert (summary.complete, summary.stopped, summary.units) == (True, None, 2 * len(CASES))
+    calls = 2 * len(cases)
+    assert (summary.complete, summary.stopped, summary.units) == (True, None, calls)
     assert not any(word.startswith("invalid") for word in summary.unknown), summary.unknown
-    assert (summary.calls.intended, summary.calls.unresolved, summary.calls.known_micros) == (16, 0, 0)
+    assert (summary.calls.intended, summary.calls.unresolved, summary.calls.known_micros) == (calls, 0, 0)
     assert summary.tokens_in is not None
-    assert summary.tokens_in > 16 * 100
+    assert summary.tokens_in > calls * 100
     assert summary.models == (spec.model,)
-    assert sorted(row["presentation"] for row in verdicts(sqlite_store)) == ["ab"] * 8 + ["ba"] * 8
-    assert rows(sqlite_store, "SELECT count(*) FROM item_payload WHERE text LIKE '%\"raw\"%'") == [(16,)]
+    orders = sorted(row["presentation"] for row in verdicts(sqlite_store))
+    assert orders == ["ab"] * len(cases) + ["ba"] * len(cases)
+    assert rows(sqlite_store, "SELECT count(*) FROM item_payload WHERE text LIKE '%\"raw\"%'") == [(calls,)]
     (found,) = examined(sqlite_store).comparison.examinations
     assert found.decision is not None
     assert found.decision.outcome is not AdmissionOutcome.ADMIT
     report = found.to_json()
     assert report["counts"]["missing"] == report["counts"]["error"] == 0
     assert report["position"] is not None
-    assert sum(report["position"]["cells"].values()) == len(CASES)
+    assert sum(report["position"]["cells"].values()) == len(cases)
