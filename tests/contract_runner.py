@@ -1,15 +1,15 @@
 """Check the import contracts on skeletons of the packages, in a process that never imported them.
 
-`python -m tests.contract_runner DIRECTORY PYPROJECT` reads a plant as JSON on stdin, {module: [names
-that it imports]}, and prints the ids of the contracts that it breaks. The skeleton holds every module
-of the layout, empty but for the planted imports; each second import of a module is planted inside a
-function, since a lazy import counts like any other.
+`python -m tests.contract_runner DIRECTORY PYPROJECT` reads a list of plants as JSON on stdin, each
+{module: [names that it imports]}, and prints for each the ids of the contracts that it breaks. Each gets
+a skeleton of its own, which holds every module of the layout, empty but for the planted imports; each
+second import of a module is planted inside a function, since a lazy import counts like any other.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
-import shutil
 import sys
 import tomllib
 from contextlib import redirect_stdout
@@ -53,8 +53,6 @@ def packages_of(modules: tuple[str, ...]) -> set[str]:
 
 def lay_skeleton(root: Path, plant: Plant) -> None:
     """Write the layout under `root` with the planted imports."""
-    for package in PACKAGES:
-        shutil.rmtree(root / package, ignore_errors=True)
     modules = (*LAYOUT, *(module for module in plant if module not in LAYOUT))
     for package in packages_of(modules):
         directory = root.joinpath(*package.split("."))
@@ -84,13 +82,25 @@ def contract_ids(pyproject: Path) -> list[str]:
     return [contract["id"] for contract in declared]
 
 
-def main() -> None:
-    """Read a plant, print the ids of the contracts that it breaks."""
-    root, pyproject = Path(sys.argv[1]), Path(sys.argv[2])
+def broken_by(plant: Plant, root: Path, pyproject: Path) -> list[str]:
+    """The contracts that a skeleton with this plant, laid in the new folder `root`, breaks."""
+    lay_skeleton(root, plant)
     sys.path.insert(0, str(root))
-    lay_skeleton(root, json.load(sys.stdin))
-    broken = [name for name in contract_ids(pyproject) if not check_contract(pyproject, name)[0]]
-    json.dump(broken, sys.stdout)
+    importlib.invalidate_caches()
+    try:
+        return [name for name in contract_ids(pyproject) if not check_contract(pyproject, name)[0]]
+    finally:
+        sys.path.remove(str(root))
+
+
+def main() -> None:
+    """Read the plants, print the ids of the contracts that each breaks."""
+    folder, pyproject = Path(sys.argv[1]), Path(sys.argv[2])
+    plants: list[Plant] = json.load(sys.stdin)
+    found = [broken_by(plant, folder / str(number), pyproject) for number, plant in enumerate(plants)]
+    if loaded := sorted(set(PACKAGES) & set(sys.modules)):
+        raise AssertionError(f"{loaded} were imported: a skeleton could be mistaken for them")
+    json.dump(found, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import subprocess
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = ROOT / "pyproject.toml"
@@ -59,6 +62,19 @@ def contract(name: str) -> dict[str, list[str]]:
     declared = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
     found: dict[str, list[str]] = next(entry for entry in declared if entry["id"] == name)
     return found
+
+
+def declared_requirements() -> Iterator[Requirement]:
+    """Every requirement of pyproject.toml, extras included."""
+    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
+    for group in (project["dependencies"], *project["optional-dependencies"].values()):
+        yield from map(Requirement, group)
+
+
+@cache
+def module_owners() -> Mapping[str, list[str]]:
+    """For each importable name the distributions that bring it; reading all of them takes seconds."""
+    return importlib.metadata.packages_distributions()
 
 
 @cache

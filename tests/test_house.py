@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
 
 import pytest
+from packaging.utils import canonicalize_name
 
 from tests.source_tree import (
+    LATE_ONLY,
     PACKAGES,
     ROOT,
     all_python_files,
+    among,
+    cli_files,
+    declared_requirements,
     findings,
     imports_anywhere,
+    imports_at_top,
+    module_owners,
     product_files,
     pure_files,
     repository_files,
@@ -71,7 +79,7 @@ def test_generator_from_an_argument_is_pure() -> None:
 def test_product_code_asserts_nothing() -> None:
     """`python -O` drops asserts: product code raises named errors."""
     asserts = findings(
-        product_files(), lambda tree: [n.lineno for n in ast.walk(tree) if isinstance(n, ast.Assert)]
+        product_files(), lambda tree: [n.lineno for n in statements(tree) if isinstance(n, ast.Assert)]
     )
     assert asserts == {}
 
@@ -95,10 +103,32 @@ def test_function_bodies_are_short() -> None:
 
 def bodies(tree: ast.Module) -> Iterable[tuple[str, int]]:
     """The name and body length of each function, docstring excluded."""
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[1:2] if ast.get_docstring(node) and len(node.body) > 1 else node.body[:1]
-            yield node.name, (node.end_lineno or 0) - first[0].lineno + 1
+            described = ast.get_docstring(node, clean=False) and len(node.body) > 1
+            yield node.name, (node.end_lineno or 0) - node.body[1 if described else 0].lineno + 1
+
+
+BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Every statement below, at any depth; expressions hold none and are not gone through."""
+    for block in BLOCKS:
+        for below in getattr(node, block, ()):
+            yield below
+            yield from statements(below)
+
+
+def test_functions_are_found_at_any_depth() -> None:
+    """The check above sees a function in a class, a branch, a handler, a case and another function."""
+    places = [
+        "class c:", "if x:\n pass\nelse:", "try:\n pass\nexcept E:", "try:\n pass\nfinally:",
+        "match x:\n case 1:", "for x in y:", "with x:", "def outer():", "async def outer():",
+    ]  # fmt: skip
+    for place in places:
+        source = f'{place}\n  def inner():\n   """Words."""\n   a = 1\n   return a'
+        assert ("inner", 2) in set(bodies(ast.parse(source))), place
 
 
 # written in two halves, so that this file does not name them either
@@ -136,3 +166,38 @@ def test_root_holds_only_the_known_names() -> None:
     }
     names = {file.relative_to(ROOT).parts[0] for file in repository_files()}
     assert {name for name in names if not name.startswith(".")} - allowed - set(PACKAGES) == set()
+
+
+# -- what the import contracts cannot see
+
+
+def test_heavy_libraries_are_imported_where_they_are_used() -> None:
+    """litellm, scikit-learn and scipy.stats cost seconds: they are imported inside functions only."""
+    assert findings(product_files(), lambda tree: among(imports_at_top(tree), LATE_ONLY)) == {}
+
+
+def test_command_line_imports_no_store_and_no_service_at_module_top() -> None:
+    """A command imports its database or its server when it runs, not when the command line starts."""
+    late = ("calibration.store", "judge.api", "sqlmodel", "sqlalchemy", "fastapi", "uvicorn", "alembic")
+    assert findings(cli_files(), lambda tree: among(imports_at_top(tree), late)) == {}
+
+
+def test_product_imports_no_test() -> None:
+    """The product does not know its tests."""
+    assert findings(product_files(), lambda tree: among(imports_anywhere(tree), ("tests", "pytest"))) == {}
+
+
+# -- dependencies
+
+
+def test_every_imported_library_is_declared() -> None:
+    """The product imports no library that is there only because another library needs it."""
+    declared = {canonicalize_name(requirement.name) for requirement in declared_requirements()}
+    owners = module_owners()
+    own = {*sys.stdlib_module_names, *PACKAGES, "pydantic_core"}  # pydantic pins its core to one version
+
+    def undeclared(tree: ast.Module) -> set[str]:
+        roots = {name.partition(".")[0] for name in imports_anywhere(tree)} - own
+        return {root for root in roots if not declared & set(map(canonicalize_name, owners.get(root, [])))}
+
+    assert findings(product_files(), undeclared) == {}

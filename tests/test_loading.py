@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.metadata
+import json
 import os
 import subprocess
 import sys
@@ -11,7 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.source_tree import LATE_ONLY, PACKAGES, ROOT, cli_files, module_name, product_files, under
+from tests.source_tree import (
+    LATE_ONLY,
+    PACKAGES,
+    ROOT,
+    cli_files,
+    module_name,
+    module_owners,
+    product_files,
+    under,
+)
 
 HEAVY = ("litellm", "sklearn", "scipy.stats", "sqlmodel", "sqlalchemy", "streamlit", "fastapi", "pandas")
 
@@ -37,62 +46,96 @@ def loaded_after(code: str, forbidden: Iterable[str], *, cwd: Path) -> list[str]
     return run_python(code + tail, cwd=cwd).rpartition("|")[2].split()
 
 
-def test_packages_are_light(tmp_path: Path) -> None:
-    """Importing the four packages runs none of the libraries that they use."""
-    code = f"import {', '.join(PACKAGES)}"
-    assert loaded_after(code, [*HEAVY, "pydantic", "numpy", "scipy", "typer", "rich"], cwd=tmp_path) == []
+APART = ("labeling_ui", "calibration.store.migrations")
+"""Pages run when they are imported; Alembic runs its revisions."""
 
 
-def test_importing_any_module_loads_no_late_library(tmp_path: Path) -> None:
-    """Through no chain of imports does any module load litellm, scikit-learn or scipy.stats."""
-    apart = ("labeling_ui", "calibration.store.migrations")  # pages run when imported; Alembic runs these
-    modules = [module_name(file) for file in product_files()]
-    imports = "\n".join(f"import {name}" for name in modules if not any(under(name, part) for part in apart))
-    assert loaded_after(imports, LATE_ONLY, cwd=tmp_path) == []
+def modules_of(*packages: str) -> list[str]:
+    """The product's modules in some of its packages."""
+    names = map(module_name, product_files())
+    return [name for name in names if any(under(name, package) for package in packages)]
 
 
-def test_importing_the_command_line_loads_no_store_and_no_service(tmp_path: Path) -> None:
-    """Through no chain of imports does the command line load the store, the service or a page."""
-    imports = "\n".join(f"import {module_name(file)}" for file in cli_files())
-    assert loaded_after(imports, [*HEAVY, "calibration.store", "judge.api"], cwd=tmp_path) == []
+STAGES: dict[str, tuple[list[str], list[str]]] = {
+    "packages": ([*PACKAGES], [*HEAVY, "pydantic", "numpy", "scipy", "typer", "rich"]),
+    "command line": ([module_name(file) for file in cli_files()], [*HEAVY, "calibration.store", "judge.api"]),
+    "raters and registry": (
+        [
+            name
+            for name in modules_of(
+                "labeling_ui.rating", "labeling_ui.components", "calibration.registry", "calibration.labeling"
+            )
+            if not name.endswith(".app")
+        ],
+        [*LATE_ONLY, "openai"],
+    ),
+    "everything": (
+        [name for name in modules_of(*PACKAGES) if not any(under(name, part) for part in APART)],
+        [*LATE_ONLY],
+    ),
+}
+"""Modules to import and what none of them may load: no stage loads what a later one may not."""
 
 
-def test_rating_app_and_registry_load_no_model_library(tmp_path: Path) -> None:
-    """What raters and the registry need loads neither litellm nor scikit-learn, by any chain."""
-    names = ("labeling_ui.rating", "labeling_ui.components", "calibration.registry", "calibration.labeling")
-    modules = [module_name(f) for f in product_files() if any(under(module_name(f), name) for name in names)]
-    imports = "\n".join(f"import {module}" for module in modules if not module.endswith(".app"))
-    assert loaded_after(imports, [*LATE_ONLY, "openai"], cwd=tmp_path) == []
+@pytest.fixture(scope="module")
+def loaded_by_stage(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """What each stage loaded of what it may not, in one interpreter that imports the lightest first."""
+    code = "import importlib, json, sys\nfound = {}\n" + "\n".join(
+        f"for module in {modules!r}: importlib.import_module(module)\n"
+        f"found[{stage!r}] = [name for name in {forbidden!r} if name in sys.modules]"
+        for stage, (modules, forbidden) in STAGES.items()
+    )
+    found: dict[str, list[str]] = json.loads(
+        run_python(f"{code}\nprint(json.dumps(found))", cwd=tmp_path_factory.mktemp("stages"))
+    )
+    return found
 
 
-def after_command(arguments: list[str]) -> str:
-    """Code that runs the command line and goes on where it ends."""
+@pytest.mark.parametrize("stage", STAGES)
+def test_importing_loads_no_library_that_comes_late(
+    stage: str, loaded_by_stage: dict[str, list[str]]
+) -> None:
+    """Through no chain of imports: the four packages load no library of theirs, the command line neither
+    store nor service, what raters and the registry need no model library, and no module at all litellm,
+    scikit-learn or scipy.stats.
+    """
+    assert STAGES[stage][0]
+    assert loaded_by_stage[stage] == []
+
+
+def test_what_is_loaded_is_seen(tmp_path: Path) -> None:
+    """The checks here see a library that an import brings along."""
+    assert loaded_after("import xml.dom", ["xml", "json.tool"], cwd=tmp_path) == ["xml"]
+
+
+def after_commands(*commands: list[str]) -> str:
+    """Code that runs some command lines and goes on where they end."""
     return f"""
 import sys
 from judge.cli.main import main
-sys.argv = ["voirdire", *{arguments!r}]
-try:
-    main()
-except SystemExit as ending:
-    assert ending.code in (0, 1, 2), ending.code
+for arguments in {commands!r}:
+    sys.argv = ["voirdire", *arguments]
+    try:
+        main()
+    except SystemExit as ending:
+        assert ending.code in (0, 1, 2), ending.code
 """
 
 
 def test_help_loads_only_the_command_line_library(tmp_path: Path) -> None:
     """`voirdire --help` loads no model, database, page, number or record library."""
-    ended = loaded_after(after_command(["--help"]), [*HEAVY, "pydantic", "numpy", "scipy"], cwd=tmp_path)
+    ended = loaded_after(after_commands(["--help"]), [*HEAVY, "pydantic", "numpy", "scipy"], cwd=tmp_path)
     assert ended == []
 
 
-@pytest.mark.parametrize("form", ["text", "json", "html"])
-def test_check_loads_no_heavy_library(form: str, tmp_path: Path) -> None:
-    """`voirdire check` answers without scipy.stats, scikit-learn, litellm, sqlmodel or streamlit."""
+def test_check_loads_no_heavy_library(tmp_path: Path) -> None:
+    """`voirdire check` answers in words, JSON and HTML without scipy.stats, litellm, sqlmodel and such."""
     labels = "".join(f"{n},{'pass' if n % 2 else 'fail'},{'pass' if n % 3 else 'fail'}\n" for n in range(200))
     (tmp_path / "labels.csv").write_text(f"id,human_label,judge_label\n{labels}", encoding="utf-8")
-    more = {"text": [], "json": ["--json"], "html": ["--html", "report.html"]}[form]
-    command = ["check", "labels.csv", "--far-limit", "0.10", *more]
-    assert loaded_after(after_command(command), [*HEAVY, "openai", "httpx"], cwd=tmp_path) == []
-    assert (tmp_path / "report.html").exists() == (form == "html")
+    command = ["check", "labels.csv", "--far-limit", "0.10"]
+    commands = after_commands(command, [*command, "--json"], [*command, "--html", "report.html"])
+    assert loaded_after(commands, [*HEAVY, "openai", "httpx"], cwd=tmp_path) == []
+    assert (tmp_path / "report.html").exists()
 
 
 def test_our_modules_are_the_ones_imported(tmp_path: Path) -> None:
@@ -104,7 +147,7 @@ def test_our_modules_are_the_ones_imported(tmp_path: Path) -> None:
 
 def test_no_other_distribution_provides_our_packages() -> None:
     """No installed distribution but voirdire brings a package of one of our names."""
-    providers = importlib.metadata.packages_distributions()
+    providers = module_owners()
     assert {name: providers.get(name, ["voirdire"]) for name in PACKAGES} == {
         name: ["voirdire"] for name in PACKAGES
     }

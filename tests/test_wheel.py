@@ -14,7 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.source_tree import PACKAGES, PYPROJECT, ROOT, module_name, repository_files, under
+from tests.source_tree import PACKAGES, PYPROJECT, ROOT, module_name, module_owners, repository_files, under
 
 PROJECT = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))
 
@@ -82,7 +82,7 @@ def modules_beyond(extras: set[str]) -> list[str]:
     kept = distributions_behind(names)
     return sorted(
         module
-        for module, owners in importlib.metadata.packages_distributions().items()
+        for module, owners in module_owners().items()
         if not any(canonicalize_name(owner) in kept for owner in owners) and module not in PACKAGES
     )
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibration.evidence import Case
-from calibration.labels import Assessment, Blindness, ReferenceRule
+from calibration.labels import Assessment, Blindness, ReferenceLabel, ReferenceRule
 from calibration.reference import resolve
 from calibration.report.supplement import Supplement
 from calibration.statistics.rater_error import RaterErrors
@@ -94,35 +95,29 @@ def plant(
     cases: list[Case] = []
     assessments: list[Assessment] = []
     asked: list[tuple[Answer, ...]] = []
-    scale = PAIRWISE if both_orders else BINARY
     for number, group in enumerate(groups):
         says_pass = _labels(group, raters, rng)
         for index, code in enumerate(_codes(group, rng).tolist()):
             item = f"{number}-{index:05d}"
-            answers = _in_both_orders(code) if both_orders else _pointwise(code)
-            asked.append(answers)
-            labels = [
-                Assessment(
-                    item, CRITERION, f"rater-{rater}", Verdict.PASS if said else Verdict.FAIL, Blindness.YES
-                )
-                for rater, said in enumerate(says_pass[index].tolist())
-            ]
-            assessments += labels
+            asked.append(_in_both_orders(code) if both_orders else _pointwise(code))
+            said = tuple(says_pass[index].tolist())
+            if raters.recorded:
+                assessments += _assessments(item, said)
             cases.append(
                 Case(
                     item,
                     cluster=f"{number}-{index // group.per_cluster}",
-                    reference=resolve(labels, rule=ReferenceRule.UNANIMOUS_OR_ADJUDICATED),
-                    outcome=_outcome(answers, scale),
+                    reference=_reference(said),
+                    outcome=_outcome(code, both_orders=both_orders),
                     stratum=group.stratum,
                     inclusion_probability=group.probability,
                 )
             )
     supplement = Supplement(
-        position=position_cells(scale.answers, [(ab, ba) for ab, ba in asked]) if both_orders else None,
+        position=position_cells(PAIRWISE.answers, [(ab, ba) for ab, ba in asked]) if both_orders else None,
         rater_errors=raters.errors if errors_known else None,
     )
-    return Evidence(tuple(cases), tuple(assessments) if raters.recorded else (), supplement)
+    return Evidence(tuple(cases), tuple(assessments), supplement)
 
 
 def _codes(group: PlantedGroup, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -149,6 +144,20 @@ def _labels(group: PlantedGroup, raters: PlantedRaters, rng: np.random.Generator
     return rng.random((group.items, raters.number)) < says_pass
 
 
+def _assessments(item: str, says_pass: Sequence[bool]) -> list[Assessment]:
+    """What each rater says of one item."""
+    return [
+        Assessment(item, CRITERION, f"rater-{rater}", Verdict.PASS if said else Verdict.FAIL, Blindness.YES)
+        for rater, said in enumerate(says_pass)
+    ]
+
+
+@cache
+def _reference(says_pass: tuple[bool, ...]) -> ReferenceLabel:
+    """The reference of every item of which its raters say this."""
+    return resolve(_assessments("any", says_pass), rule=ReferenceRule.UNANIMOUS_OR_ADJUDICATED)
+
+
 _SILENT = no_answer(UnknownReason.ABSTAINED, "cannot_tell")
 
 
@@ -167,8 +176,10 @@ def _in_both_orders(code: int) -> tuple[Answer, Answer]:
     return said, said
 
 
-def _outcome(answers: Sequence[Answer], scale: AnyScale) -> Outcome:
-    found = reconcile(answers).outcome(scale)
+@cache
+def _outcome(code: int, *, both_orders: bool) -> Outcome:
+    scale: AnyScale = PAIRWISE if both_orders else BINARY
+    found = reconcile(_in_both_orders(code) if both_orders else _pointwise(code)).outcome(scale)
     if not isinstance(found, Outcome):
         raise AssertionError("both planted scales have a claim")
     return found

@@ -16,7 +16,7 @@ from calibration.statistics.clusters import anova_icc
 from calibration.statistics.rater_error import RaterErrors
 from rubrics.verdict import UnknownReason, Verdict
 
-ITEMS = 10_000
+ITEMS = 5_000
 FAILING = PlantedGroup(Verdict.FAIL, ITEMS, 0.2)
 
 
