@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +25,7 @@ from calibration.store.decisions import STREAM, add_decision, decision_head
 from calibration.store.items import item_key
 from calibration.store.judges import list_runs
 from calibration.store.rubrics import add_rubric
+from calibration.store.schema import open_store
 from calibration.store.seals import seal_evidence
 from calibration.store.triggers import DECLARED
 from calibration.store.verdicts import add_verdicts
@@ -40,7 +43,7 @@ from tests.calibration.filling import (
     rows,
 )
 from tests.calibration.registry.deciding import SECOND, SIGNED, again, examined, later, scope_of, signed
-from tests.databases import BOTH
+from tests.databases import MOSTLY_SQLITE
 
 SMALL: Counts = {"fail": {"reject": 36, "accept": 1}, "pass": {"accept": 8}}
 
@@ -52,6 +55,33 @@ def world(session: Session) -> None:
     call = CallEntry(run.key, item_key(DATASET, "i0000"), (CRITERION,), "none", 1, 1, "d" * 64)
     add_calls(session=session, calls=[call], at=NOW)
     signed(session, found, policy=far_only(0.20))
+
+
+@pytest.fixture(scope="module")
+def world_file(migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with that world, to be copied, never opened."""
+    path = tmp_path_factory.mktemp("world") / "world.db"
+    shutil.copy(migrated_sqlite, path)
+    with open_store(path) as store, store.write() as session:
+        world(session)
+    return path
+
+
+@pytest.fixture
+def world_sqlite(world_file: Path, tmp_path: Path) -> Iterator[Store]:
+    """A store with that world in a file of its own."""
+    with open_store(shutil.copy(world_file, tmp_path / "voirdire.db")) as store:
+        yield store
+
+
+@pytest.fixture(params=MOSTLY_SQLITE)
+def laid(request: pytest.FixtureRequest) -> Store:
+    """A store with that world."""
+    store: Store = request.getfixturevalue("world_sqlite" if request.param == "sqlite" else "postgres_store")
+    if request.param == "postgresql":
+        with store.write() as session:
+            world(session)
+    return store
 
 
 def unprotect(session: Session, dialect: str) -> None:
@@ -98,7 +128,6 @@ def count_found(store: Store, table: str, wanted: int) -> int:
     """How many of so many single-byte changes are found; each is made, looked for and undone."""
     rng, found, tried = random.Random(table), 0, 0
     with store.write() as session:
-        world(session)
         unprotect(session, store.dialect)
         connection = session.connection()
         for column, name, row, value in changes(session, table, rng):
@@ -129,24 +158,23 @@ def count_found(store: Store, table: str, wanted: int) -> int:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_single_byte_changes_are_found(sqlite_store: Store, table: str) -> None:
+def test_single_byte_changes_are_found(world_sqlite: Store, table: str) -> None:
     """In each table three changes of any column of any row, all found; the slow form makes a hundred."""
-    assert count_found(sqlite_store, table, 3) == 3
+    assert count_found(world_sqlite, table, 3) == 3
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("table", TABLES)
-def test_a_hundred_single_byte_changes_are_found(store: Store, table: str) -> None:
+def test_a_hundred_single_byte_changes_are_found(laid: Store, table: str) -> None:
     """The full count, on both databases."""
-    assert count_found(store, table, 100) == 100
+    assert count_found(laid, table, 100) == 100
 
 
-@BOTH
-def test_what_is_whole_has_no_finding(store: Store) -> None:
+@pytest.mark.parametrize("laid", ["sqlite", "postgresql"], indirect=True)
+def test_what_is_whole_has_no_finding(laid: Store) -> None:
     """Sealed, chained and computed anew from labels and verdicts on; the checkpoint is reached."""
-    with store.write() as session:
-        world(session)
+    with laid.write() as session:
         kept = {**heads(session=session), STREAM: decision_head(session=session)}
         found = verify(session=session, checkpoints=kept)
     assert found.findings == ()
@@ -154,11 +182,10 @@ def test_what_is_whole_has_no_finding(store: Store) -> None:
 
 
 @pytest.mark.parametrize("table", ["assessment", "verdict", "reference_label", "report", "judge_call"])
-def test_a_removed_row_is_found_however_it_came(sqlite_store: Store, table: str) -> None:
+def test_a_removed_row_is_found_however_it_came(world_sqlite: Store, table: str) -> None:
     """Labels that no import brought are sealed by the signature."""
-    with sqlite_store.write() as session:
-        world(session)
-        unprotect(session, sqlite_store.dialect)
+    with world_sqlite.write() as session:
+        unprotect(session, world_sqlite.dialect)
         keys = {"reference_label": "digest", "judge_call": "key"}
         key = keys.get(table, "digest")
         first = session.connection().exec_driver_sql(f"SELECT min({key}) FROM {table}").scalar()
@@ -168,20 +195,18 @@ def test_a_removed_row_is_found_however_it_came(sqlite_store: Store, table: str)
     assert any(table == each.table and "is gone" in each.what for each in found), found
 
 
-def test_rows_after_the_seal_are_sealed_by_the_next(store: Store) -> None:
+def test_rows_after_the_seal_are_sealed_by_the_next(laid: Store) -> None:
     """A second seal holds what is new and nothing twice."""
-    with store.write() as session:
-        world(session)
+    with laid.write() as session:
         assert seal_evidence(session=session, actor="lead", at=later(1)) == 0
         more = [LabelEntry("i0000", CRITERION, "c", "fail")]
         add_labels(session=session, dataset=DATASET, rubric_digest=RUBRIC.digest, labels=more, at=later(1))
         assert seal_evidence(session=session, actor="lead", at=later(2)) == 1
 
 
-def test_added_evidence_is_no_finding(store: Store) -> None:
+def test_added_evidence_is_no_finding(laid: Store) -> None:
     """A label that was added since leaves the decision as computed from its report."""
-    with store.write() as session:
-        world(session)
+    with laid.write() as session:
         more = [LabelEntry("i0000", CRITERION, "c", "fail")]
         add_labels(session=session, dataset=DATASET, rubric_digest=RUBRIC.digest, labels=more, at=later(1))
         found = verify(session=session, checkpoints={})
