@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,7 +54,7 @@ def power(reading: Reading, policy: AdmissionPolicy) -> Power:
     sizes = tuple(dict.fromkeys(failures[0] + round(span * k / (_STEPS - 1)) for k in range(_STEPS)))
 
     def chance(n: int, rate: float) -> float:
-        return admission_probability([n], limit=limit, z=policy.z, true_far=rate)
+        return _chance(n, limit, policy.z, rate)
 
     return Power(
         failures,
@@ -64,6 +65,12 @@ def power(reading: Reading, policy: AdmissionPolicy) -> Power:
         sizes,
         tuple(tuple(chance(n, rate) for n in sizes) for rate in fars),
     )
+
+
+@functools.lru_cache(maxsize=10_000)
+def _chance(n: int, limit: float, z: float, rate: float) -> float:
+    """One of the two hundred numbers of a picture, which is drawn again at every press on the page."""
+    return admission_probability([n], limit=limit, z=z, true_far=rate)
 
 
 def power_table(shown: Power, *, limit: float, clustered: bool) -> Markup:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SLOWEST = 20.0
 """Seconds that a page may take before a test gives up; nobody measures by it."""
-THINK_MS = 320
+THINK_MS = 280
 """What a person needs at least to read anything; the page ignores presses before 250 ms."""
 CLOCKED = """
 addEventListener('keydown', () => { window.pressedAt ??= performance.now(); }, true);

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from tests.source_tree import ROOT
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 STARTS_WITHIN = 60.0
 """Seconds; nobody measures by it, it only ends a wait for what never comes."""
@@ -38,6 +38,8 @@ class Served:
     """Without a slash at the end."""
     said: list[str] = field(default_factory=list)
     """The lines of its standard error so far."""
+    windows: dict[bool, BrowserContext] = field(default_factory=dict)
+    """The browser's windows on it, with and without the content policy."""
 
     @property
     def port(self) -> int:
@@ -142,7 +144,11 @@ def listening() -> Iterator[Elsewhere]:
 
 
 class Tab:
-    """A page in the browser with all that it asked for beyond the app and complained of."""
+    """A page in the browser with all that it asked for beyond the app and complained of.
+
+    The tabs of one server lie in one window: each after the first finds the scripts of the page there, else
+    half of the time of a test goes into reading them again.
+    """
 
     def __init__(
         self,
@@ -159,11 +165,11 @@ class Tab:
         self.complaints: list[str] = []
         """What the console said, but for the one known complaint."""
         self.served = served
-        self.page: Page = browser.new_page(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if scheme == "dark" else "light",
-            bypass_csp=bypass_csp,
-        )
+        if bypass_csp not in served.windows:
+            served.windows[bypass_csp] = browser.new_context(bypass_csp=bypass_csp)
+        self.page: Page = served.windows[bypass_csp].new_page()
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
         own = (f"{served.address}/", f"{served.address.replace('http', 'ws', 1)}/", "data:", "blob:")
         self.page.on(
             "request",

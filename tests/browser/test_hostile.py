@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,10 +40,18 @@ def heard() -> Iterator[Elsewhere]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path, heard: Elsewhere) -> HostileWorld:
+    """A session in which everything that a person could have written is hostile, made once."""
+    folder = tmp_path_factory.mktemp("hostile")
+    shutil.copy(migrated_sqlite, folder / "hostile.db")
+    return hostile_world(folder, heard.address)
+
+
 @pytest.fixture
-def world(tmp_path: Path, heard: Elsewhere) -> HostileWorld:
-    """A session in which everything that a person could have written is hostile."""
-    return hostile_world(tmp_path, heard.address)
+def world(made: HostileWorld, tmp_path: Path) -> HostileWorld:
+    """That session in a file of the test's own."""
+    return replace(made, db=Path(shutil.copy(made.db, tmp_path / "hostile.db")))
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,12 @@ from tests.browser.serving import serving
     [(5, 3, 0.4), pytest.param(10, 10, 2.0, marks=pytest.mark.slow)],
     ids=["reduced", "ten"],
 )
-def test_every_press_of_a_crowd_is_stored_once(tmp_path: Path, many: int, presses: int, think: float) -> None:
+def test_every_press_of_a_crowd_is_stored_once(
+    migrated_sqlite: Path, tmp_path: Path, many: int, presses: int, think: float
+) -> None:
     """Rows are presses; each rater's are their own, in the order of their own queue."""
     raters = tuple(f"client-{number}" for number in range(many))
-    db = session_for(tmp_path / "crowd.db", raters, items=presses + 2)
+    db = session_for(Path(shutil.copy(migrated_sqlite, tmp_path / "crowd.db")), raters, items=presses + 2)
     clients.introduce(db, raters)
     with serving("rate", db=db, environment=clients.ENVIRONMENT) as served:
         done = clients.crowd(served.address, raters, presses=presses, think=think)

@@ -179,18 +179,18 @@ def from_key_to_report(browser: Browser, served: Served, db: Path, by_keyboard: 
     eighth item, 5 of the 10 wrong ones, so it accepts 5 of them and item 5: 6 of 11.
     """
     raters = pairs(db)
+    tab = RaterTab(browser, served)
     for rater in RATERS:
         mine = sum(rater in pair for pair in raters.values())
-        tab = RaterTab(browser, served).enter(rater)
+        tab.enter(rater)
         rate_by_keyboard(tab, rater, raters, min(by_keyboard, mine))
         rate_the_rest(db, rater, raters)
-        tab.close()
-        assert tab.strangers == tab.complaints == []
-    tab = RaterTab(browser, served).enter("zoe")
+    tab.enter("zoe")
     tab.turn_to("Adjudicate")
     adjudicate(tab)
     assert tab.page.get_by_role("heading", name="No case is open for you.").is_visible()
     tab.close()
+    assert tab.strangers == tab.complaints == []
     assert rows(db, "SELECT blind, COUNT(*) FROM assessment GROUP BY blind") == [("yes", 2 * ITEMS)]
     found = report(db)
     counts = found["counts"]
@@ -241,9 +241,11 @@ def test_press_after_a_restart_counts_for_what_is_on_the_screen(
         tab = RaterTab(browser, served).enter()
         tab.press("1")
         number = tab.question()
+    connected = "[data-test-connection-state=CONNECTED]"
+    tab.page.wait_for_selector(f".stApp:not({connected})")
     with serving("rate", db=own, name="ben", port=port):
-        tab.page.wait_for_selector("[data-testid=stStatusWidget]", state="detached")
-        tab.page.wait_for_timeout(2500)
+        tab.page.wait_for_selector(f".stApp{connected}")
+        tab.quiet()
         tab.page.keyboard.press("2")
         tab.ready(tab.token())
         tab.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,10 +23,11 @@ UNSEEN = 0.25
 
 
 @pytest.fixture(scope="module")
-def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def db(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path) -> Path:
     """A session of three raters."""
     chromium()
-    return session_for(tmp_path_factory.mktemp("rating") / "rating.db", ("ann", "ben", "cleo"))
+    file = Path(shutil.copy(migrated_sqlite, tmp_path_factory.mktemp("rating") / "rating.db"))
+    return session_for(file, ("ann", "ben", "cleo"))
 
 
 @pytest.fixture(scope="module")

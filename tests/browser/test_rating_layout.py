@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,22 +41,30 @@ def rgb(colour: str) -> str:
     return f"rgb({', '.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))})"
 
 
-def test_bar_stays_in_view_and_nothing_is_wider_than_the_window(browser: Browser, tmp_path: Path) -> None:
-    """At three sizes, at every step, with a long document, at its top and at its end: the bar is there."""
+def check_bar(tab: RaterTab, last: str, height: int) -> None:
+    """At the top of the document and at its end, the last button of the bar is in the window."""
+    for top in (0, 100_000):
+        tab.page.locator("[data-testid=stMain]").evaluate(f"main => main.scrollTo(0, {top})")
+        box = tab.page.get_by_role("button", name=last).bounding_box()
+        assert box is not None
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= height
+
+
+def test_bar_stays_in_view_and_nothing_is_wider_than_the_window(
+    browser: Browser, migrated_sqlite: Path, tmp_path: Path
+) -> None:
+    """At every step, at three sizes, with a long document, at its top and at its end: the bar is there."""
     chromium()
-    db = session_for(tmp_path / "long.db", ("ann",), items=3, make=long_reply, asked=world.rubric())
+    file = Path(shutil.copy(migrated_sqlite, tmp_path / "long.db"))
+    db = session_for(file, ("ann",), items=3, make=long_reply, asked=world.rubric())
     with serving("rate", db=db, name="ann") as served:
         tab = RaterTab(browser, served).enter()
-        for width, height in WINDOWS:
-            tab.page.set_viewport_size({"width": width, "height": height})
-            for key, last in (("2", "Back"), ("Escape", "Undo"), ("3", "Back"), ("Escape", "Undo")):
-                tab.press(key)
-                for top in (0, 100_000):
-                    tab.page.locator("[data-testid=stMain]").evaluate(f"main => main.scrollTo(0, {top})")
-                    box = tab.page.get_by_role("button", name=last).bounding_box()
-                    assert box is not None
-                    assert box["y"] >= 0
-                    assert box["y"] + box["height"] <= height
+        for key, last in (("2", "Back"), ("Escape", "Undo"), ("3", "Back"), ("Escape", "Undo")):
+            tab.press(key)
+            for width, height in WINDOWS:
+                tab.page.set_viewport_size({"width": width, "height": height})
+                check_bar(tab, last, height)
                 assert tab.wide() <= width
                 inner = "main => main.scrollWidth - main.clientWidth"
                 assert tab.page.locator("[data-testid=stMain]").evaluate(inner) <= 0

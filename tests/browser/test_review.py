@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,9 +40,9 @@ MEASURE = """() => {
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path) -> Iterator[Served]:
     """The review app on the three judges of the exercise."""
-    db = tmp_path_factory.mktemp("review") / "review.db"
+    db = shutil.copy(migrated_sqlite, tmp_path_factory.mktemp("review") / "review.db")
     store = open_store(db)
     with store.write() as session:
         judged(session)

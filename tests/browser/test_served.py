@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import http.client
+import shutil
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -23,9 +25,12 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module", params=["review", pytest.param("rate", marks=pytest.mark.slow)])
-def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path
+) -> Iterator[Served]:
     """An app on an empty store; one launcher starts both, so the other one is for the night."""
-    with serving(request.param, db=tmp_path_factory.mktemp("served") / "empty.db") as app:
+    db = shutil.copy(migrated_sqlite, tmp_path_factory.mktemp("served") / "empty.db")
+    with serving(request.param, db=db) as app:
         yield app
 
 
