@@ -277,8 +277,7 @@ def _examine(session: Session, asked: Asked, common: _Common, judge: StoredJudge
             *no_better(judge, cases, others),
         ],
     )
-    beside_labels = _beside_labels(closed, adjudication)
-    inputs = _input_digest(asked, judge, judged, references, beside_labels)
+    inputs = _input_digest(asked, judge, judged, references, _beside_labels(closed, adjudication))
     return _Examined(judge, judged, cases, report, inputs)
 
 

@@ -110,11 +110,24 @@ def test_deep_nesting_is_refused_before_it_is_built(opening: str) -> None:
     assert read_yaml("[" * MAX_DEPTH + "]" * MAX_DEPTH)[0] != []
 
 
-def test_endless_list_is_refused_before_it_is_built() -> None:
-    """Ten thousand values are read, one more is not, and the line says where that was."""
-    entries = MAX_VALUES - 1  # the list is a value too
+def check_endless_list(limit: int) -> None:
+    """As many values as the limit are read, one more is not, and the line says where that was."""
+    entries = limit - 1  # the list is a value too
     assert len(read_yaml("- a\n" * entries)[0]) == entries
     assert refusal("- a\n" * (entries + 5)) == (
-        MAX_VALUES,
-        "more than 10,000 values; is this the right file?",
+        limit,
+        f"more than {limit:,} values; is this the right file?",
     )
+
+
+def test_endless_list_is_refused_before_it_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is ten thousand values; seen here at a tenth of it."""
+    assert MAX_VALUES == 10_000
+    monkeypatch.setattr("rubrics.yaml_reader.MAX_VALUES", 1_000)
+    check_endless_list(1_000)
+
+
+@pytest.mark.slow
+def test_endless_list_is_refused_at_the_shipped_limit() -> None:
+    """Ten thousand values are read, one more is not."""
+    check_endless_list(MAX_VALUES)

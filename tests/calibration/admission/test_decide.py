@@ -100,7 +100,7 @@ def test_constant_rejecter_is_bound_by_informative() -> None:
     assert decision.binding == "informative"
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=16, deadline=None, derandomize=True)
 @given(
     accepted=st.integers(0, 4),
     rejected=st.integers(30, 60),
@@ -125,7 +125,7 @@ def test_the_gate_holds_for_every_resolution(
     assert (status is ItemStatus.PASS) == (set(completions) == {ItemStatus.PASS})
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(accepted=st.integers(0, 30), rejected=st.integers(0, 90), seed=st.integers(0, 5))
 def test_row_order_never_moves_the_outcome(accepted: int, rejected: int, seed: int) -> None:
     """Shuffled cases are decided alike."""

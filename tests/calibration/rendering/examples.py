@@ -226,7 +226,7 @@ def eleven_judges() -> Comparison:
     """Eleven judges on the same 1,093 failures from 264 prompts."""
     made = tuple(
         examine(
-            Evidence(fail=1093, accepted_fail=accepted, good=2507, accepted_good=2300, per_prompt=4),
+            Evidence(fail=1093, accepted_fail=accepted, good=507, accepted_good=465, per_prompt=4),
             judge=judge,
         )
         for judge, accepted in ELEVEN.items()
