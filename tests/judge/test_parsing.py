@@ -282,7 +282,7 @@ def test_only_white_space_may_stand_around_the_object(before: str, after: str) -
         assert not blank
 
 
-@settings(max_examples=100, derandomize=True)
+@settings(max_examples=50, derandomize=True)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(),
