@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from typer.testing import Result
 
 from calibration.registry import Signature, suspend
 from calibration.store.chain import append_event
@@ -14,6 +17,7 @@ from calibration.store.database import Store
 from calibration.store.decisions import StoredDecision
 from calibration.store.judges import add_judge
 from calibration.store.rubrics import add_rubric
+from calibration.store.schema import open_store
 from calibration.store.watching import raise_alarm
 from judge import grade_command
 from judge.cli.stores import now
@@ -114,31 +118,49 @@ CHANGES: list[tuple[Change, int, str]] = [
 ]
 
 
-def cycle(store: Store, folder: Path, change: Change, code: int, words: str) -> None:
-    """Admitted, graded, changed, and the same call refused."""
+def called(store: Store, folder: Path, about: Item) -> Result:
+    """The one call of this module, about an item."""
+    call = ("grade", answers(folder, [about]), "--rubric", "refunds", "--criterion", "true",
+            "--judge", "true-by-rule")  # fmt: skip
+    return on(address(store))(*call)
+
+
+def admits(store: Store, folder: Path) -> StoredDecision:
+    """The decision on an admitted judge, on which the call has graded."""
     with store.write() as session:
         lay_down(session)
         decision = admitted(session, rule("true", "free"), "true")
-    db = on(address(store))
-    call = ("grade", answers(folder, [item("x1", GOOD)]), "--rubric", "refunds", "--criterion", "true",
-            "--judge", "true-by-rule")  # fmt: skip
-    before = db(*call)
+    before = called(store, folder, item("x1", GOOD))
     assert (before.exit_code, "1 pass" in before.stdout) == (0, True), before.stderr
+    return decision
+
+
+def refuses(store: Store, folder: Path, decision: StoredDecision, case: tuple[Change, int, str]) -> None:
+    """After the change the same call is refused, with this exit code and these words."""
+    change, code, words = case
     odd = change(store, decision)
-    if odd is not None:
-        answers(folder, [odd])
-    after = db(*call)
+    after = called(store, folder, odd or item("x1", GOOD))
     said = " ".join(after.stderr.split())
     assert (after.exit_code, words in said) == (code, True), said
     assert "pass" not in after.stdout
 
 
+@pytest.fixture(scope="module")
+def graded(migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, StoredDecision]:
+    """A file in which the judge is admitted and the call has graded, and the decision."""
+    folder = tmp_path_factory.mktemp("graded")
+    with closing(open_store(shutil.copy(migrated_sqlite, folder / "voirdire.db"))) as store:
+        return folder / "voirdire.db", admits(store, folder)
+
+
 @pytest.mark.parametrize(("change", "code", "words"), CHANGES, ids=lambda v: getattr(v, "__name__", ""))
 def test_the_same_call_refuses_and_names_the_cause(
-    sqlite_store: Store, tmp_path: Path, change: Change, code: int, words: str
+    graded: tuple[Path, StoredDecision], tmp_path: Path, change: Change, code: int, words: str
 ) -> None:
     """Rubric, judge, evidence field, population, expiry, alarm, suspension."""
-    cycle(sqlite_store, tmp_path, change, code, words)
+    path, decision = graded
+    with closing(open_store(shutil.copy(path, tmp_path / "voirdire.db"))) as store:
+        refuses(store, tmp_path, decision, (change, code, words))
 
 
 @pytest.mark.parametrize(("change", "code", "words"), [CHANGES[0], CHANGES[4]], ids=["rubric", "expiry"])
@@ -146,7 +168,7 @@ def test_on_postgresql_too(
     postgres_store: Store, tmp_path: Path, change: Change, code: int, words: str
 ) -> None:
     """A change by identity and one by time."""
-    cycle(postgres_store, tmp_path, change, code, words)
+    refuses(postgres_store, tmp_path, admits(postgres_store, tmp_path), (change, code, words))
 
 
 def test_a_prompt_and_a_reported_model(
