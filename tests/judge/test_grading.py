@@ -189,16 +189,14 @@ ECHOES: dict[str, Callable[[ModelRequest], str]] = {
 
 
 @pytest.mark.parametrize("echo", ECHOES)
-@pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("reading", WRITTEN)
-def test_with_a_garbage_model_a_hostile_output_is_never_a_verdict(
-    echo: str, name: str, reading: Reading
-) -> None:
+def test_with_a_garbage_model_a_hostile_output_is_never_a_verdict(echo: str, reading: Reading) -> None:
     """A model that only echoes or babbles gives unknown(invalid), whatever verdict the output holds."""
-    graded, _ = run(ask(item(HOSTILE[name][0])), lambda r: said(ECHOES[echo](r)), judge(reading=reading))
-    assert {str(verdict.reason) for verdict in graded.verdicts} == {"invalid"}
-    assert isinstance(graded.outcome, type(PASS))
-    assert graded.outcome.accepted is False
+    for name, (output, _) in HOSTILE.items():
+        graded, _ = run(ask(item(output)), lambda r: said(ECHOES[echo](r)), judge(reading=reading))
+        assert {str(verdict.reason) for verdict in graded.verdicts} == {"invalid"}, name
+        assert isinstance(graded.outcome, type(PASS)), name
+        assert graded.outcome.accepted is False, name
 
 
 @pytest.mark.parametrize(
