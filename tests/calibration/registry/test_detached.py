@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from calibration.registry.detached import (
 from calibration.registry.verifying import verify
 from calibration.store.database import Store
 from calibration.store.decisions import StoredDecision
+from calibration.store.schema import open_store
 from rubrics.errors import DeclarationError, RecordError
 from tests.calibration.filling import CRITERION
 from tests.calibration.registry.deciding import CLEAN, again, examined, later, signed
@@ -48,21 +50,39 @@ def key_pair(folder: Path, name: str = "ito") -> tuple[str, str]:
     return str(secret), str(public)
 
 
-def decided(store: Store) -> StoredDecision:
+@pytest.fixture(scope="module")
+def decided_once(
+    migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, StoredDecision]:
+    """A file with a signed admission, to be copied, never opened; the decision."""
+    path = tmp_path_factory.mktemp("decided") / "decided.db"
+    shutil.copy(migrated_sqlite, path)
+    with open_store(path) as store, store.write() as session:
+        decision = signed(session, examined(session, CLEAN))
+    return path, decision
+
+
+@pytest.fixture
+def decided(decided_once: tuple[Path, StoredDecision]) -> StoredDecision:
     """A signed admission."""
-    with store.write() as session:
-        return signed(session, examined(session, CLEAN))
+    return decided_once[1]
 
 
-def test_only_its_own_key_finds_a_decision_signed(sqlite_store: Store, tmp_path: Path) -> None:
+@pytest.fixture
+def decided_store(decided_once: tuple[Path, StoredDecision], tmp_path: Path) -> Iterator[Store]:
+    """A store of its own with that admission."""
+    with open_store(shutil.copy(decided_once[0], tmp_path / "voirdire.db")) as store:
+        yield store
+
+
+def test_only_its_own_key_finds_a_decision_signed(decided: StoredDecision, tmp_path: Path) -> None:
     """Another key, another decision, and any changed byte of the signature are refused."""
-    decision = decided(sqlite_store)
     (secret, public), (_, other) = key_pair(tmp_path), key_pair(tmp_path, "blum")
-    made = sign_detached(decision=decision, key_file=secret)
+    made = sign_detached(decision=decided, key_file=secret)
     mine, theirs = read_public_keys([public]), read_public_keys([other])
-    assert require_signed(decision.hash, [made], [*theirs, *mine], what="it").name == public
+    assert require_signed(decided.hash, [made], [*theirs, *mine], what="it").name == public
     with pytest.raises(RecordError, match=r"it is not signed by .*blum\.pub.*; signed by: "):
-        require_signed(decision.hash, [made], theirs, what="it")
+        require_signed(decided.hash, [made], theirs, what="it")
     with pytest.raises(RecordError, match="signed by: nobody"):
         require_signed("0" * 64, [made], mine, what="it")
     for moved in (replace(made, decision="0" * 64), replace(made, key=theirs[0].digest)):
@@ -73,37 +93,39 @@ def test_only_its_own_key_finds_a_decision_signed(sqlite_store: Store, tmp_path:
         letter = rng.choice([each for each in "AQgwBRhx01+/=" if each != made.signature[place]])
         changed = made.signature[:place] + letter + made.signature[place + 1 :]
         with pytest.raises(RecordError):
-            require_signed(decision.hash, [replace(made, signature=changed)], mine, what="it")
+            require_signed(decided.hash, [replace(made, signature=changed)], mine, what="it")
 
 
-def test_a_signature_goes_with_the_bundle(sqlite_store: Store, tmp_path: Path) -> None:
+def test_a_signature_goes_with_the_bundle(
+    decided: StoredDecision, decided_store: Store, tmp_path: Path
+) -> None:
     """Recorded once, in the trail and in the export; without one the export is as it always was."""
-    decision = decided(sqlite_store)
     secret, public = key_pair(tmp_path)
     keys = read_public_keys([public])
-    with sqlite_store.write() as session:
-        bare = export_bundle(session=session, decision_prefix=decision.hash, at=later(1))
-        made = sign_detached(decision=decision, key_file=secret)
+    with decided_store.write() as session:
+        bare = export_bundle(session=session, decision_prefix=decided.hash, at=later(1))
+        made = sign_detached(decision=decided, key_file=secret)
         for _ in range(2):
             record_signature(session=session, signature=made, actor="lead", at=later(1))
-        assert signatures_of(session=session, decision=decision.hash) == (made,)
+        assert signatures_of(session=session, decision=decided.hash) == (made,)
         assert signatures_of(session=session, decision="0" * 64) == ()
         bundle = open_bundle(
-            export_bundle(session=session, decision_prefix=decision.hash, at=later(1)), source="it"
+            export_bundle(session=session, decision_prefix=decided.hash, at=later(1)), source="it"
         )
     assert b"signatures" not in bare
-    assert require_signed(decision.hash, bundle.signatures, keys, what="it") == keys[0]
+    assert require_signed(decided.hash, bundle.signatures, keys, what="it") == keys[0]
     with pytest.raises(RecordError, match="signed by: nobody"):
-        require_signed(decision.hash, open_bundle(bare, source="it").signatures, keys, what="it")
+        require_signed(decided.hash, open_bundle(bare, source="it").signatures, keys, what="it")
 
 
-def test_verification_by_a_key_names_what_it_did_not_sign(sqlite_store: Store, tmp_path: Path) -> None:
+def test_verification_by_a_key_names_what_it_did_not_sign(
+    decided: StoredDecision, decided_store: Store, tmp_path: Path
+) -> None:
     """Whoever appends a decision with all hashes right, and lacks the key, is found."""
-    first = decided(sqlite_store)
     secret, public = key_pair(tmp_path)
     keys = read_public_keys([public])
-    with sqlite_store.write() as session:
-        made = sign_detached(decision=first, key_file=secret)
+    with decided_store.write() as session:
+        made = sign_detached(decision=decided, key_file=secret)
         record_signature(session=session, signature=made, actor="lead", at=later(1))
         assert verify(session=session, checkpoints={}, public_keys=keys).findings == ()
         second = signed(session, again(session), days=2)
@@ -128,15 +150,14 @@ def test_verification_by_a_key_names_what_it_did_not_sign(sqlite_store: Store, t
     ],
 )
 def test_a_key_that_is_none_is_refused(
-    sqlite_store: Store, tmp_path: Path, name: str, content: bytes | None, mode: int, words: str
+    decided: StoredDecision, tmp_path: Path, name: str, content: bytes | None, mode: int, words: str
 ) -> None:
     """Missing, readable by others, no PEM, or another curve: each with how to make one."""
-    decision = decided(sqlite_store)
     if content is not None:
         (tmp_path / name).write_bytes(content)
         (tmp_path / name).chmod(mode)
     with pytest.raises(DeclarationError, match=words):
-        sign_detached(decision=decision, key_file=str(tmp_path / name))
+        sign_detached(decision=decided, key_file=str(tmp_path / name))
 
 
 def test_a_public_key_that_is_none_is_refused(tmp_path: Path) -> None:
@@ -160,15 +181,14 @@ def test_what_is_no_signature(content: object) -> None:
 
 
 @pytest.mark.skipif(OPENSSL is None, reason="openssl is not installed; run: apt install openssl")
-def test_a_key_of_a_standard_tool_is_taken(sqlite_store: Store, tmp_path: Path) -> None:
+def test_a_key_of_a_standard_tool_is_taken(decided: StoredDecision, tmp_path: Path) -> None:
     """What the commands of the README make signs, and its public half finds the signature."""
     secret, public = str(tmp_path / "key.pem"), str(tmp_path / "key.pub")
     subprocess.run([str(OPENSSL), "genpkey", "-algorithm", "ed25519", "-out", secret], check=True)
     Path(secret).chmod(0o600)
     subprocess.run([str(OPENSSL), "pkey", "-in", secret, "-pubout", "-out", public], check=True)
-    decision = decided(sqlite_store)
-    made = sign_detached(decision=decision, key_file=secret)
-    assert require_signed(decision.hash, [made], read_public_keys([public]), what="it").name == public
+    made = sign_detached(decision=decided, key_file=secret)
+    assert require_signed(decided.hash, [made], read_public_keys([public]), what="it").name == public
 
 
 def test_from_the_command_line(sqlite_store: Store, tmp_path: Path) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from calibration.evidence import Examination
 from calibration.policy import far_only
 from calibration.registry import Override, Signature, require_admission
 from calibration.store.database import Store
-from calibration.store.decisions import verify_decisions
+from calibration.store.decisions import iter_decisions, verify_decisions
+from calibration.store.schema import open_store
 from rubrics.errors import AdmissionExpired, DeclarationError, DifferentRecord
 from tests.calibration.filling import RUBRIC, Counts
 from tests.calibration.registry.deciding import (
@@ -41,6 +47,19 @@ def test_two_people_admit_against_the_policy_for_less_time(store: Store) -> None
     assert override["second_reason"] == SECOND.reason
 
 
+@pytest.fixture(scope="module")
+def rejected(
+    migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Store, Examination]]:
+    """A judge that the policy rejects, in a store into which nothing more is written."""
+    with open_store(
+        shutil.copy(migrated_sqlite, tmp_path_factory.mktemp("rejected") / "voirdire.db")
+    ) as store:
+        with store.write() as session:
+            found = examined(session, REJECTED)
+        yield store, found
+
+
 @pytest.mark.parametrize(
     ("override", "words"),
     [
@@ -52,12 +71,15 @@ def test_two_people_admit_against_the_policy_for_less_time(store: Store) -> None
         (Override(Signature(" ", "a good enough reason"), 7), "signer is blank"),
     ],
 )
-def test_an_override_that_nobody_may_sign(sqlite_store: Store, override: Override, words: str) -> None:
-    """One person twice, as long as the policy itself, or without a reason."""
-    with sqlite_store.write() as session:
-        found = examined(session, REJECTED)
+def test_an_override_that_nobody_may_sign(
+    rejected: tuple[Store, Examination], override: Override, words: str
+) -> None:
+    """One person twice, as long as the policy itself, or without a reason; nothing is recorded."""
+    store, found = rejected
+    with store.write() as session:
         with pytest.raises(DeclarationError, match=words):
             signed(session, found, override=override)
+        assert list(iter_decisions(session=session)) == []
 
 
 @pytest.mark.parametrize(

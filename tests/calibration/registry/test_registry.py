@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from sqlmodel import Session
@@ -23,6 +26,7 @@ from calibration.registry import (
 from calibration.store.database import Store
 from calibration.store.decisions import DecisionScope, StoredDecision, iter_decisions, verify_decisions
 from calibration.store.judges import get_judge
+from calibration.store.schema import open_store
 from rubrics.errors import AdmissionExpired, DeclarationError, JudgeNotAdmitted, RecordError
 from tests.calibration.filling import CRITERION, NOW, RUBRIC, Counts, asked, fill
 from tests.calibration.registry.deciding import CLEAN, REJECTED
@@ -80,11 +84,22 @@ def test_an_admitted_judge_may_grade_until_its_decision_lapses(store: Store) -> 
     assert decision.content["signer_established"] == "local, unverified"
 
 
+@pytest.fixture(scope="module")
+def admitted(migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A store with one admission, into which nothing more is written."""
+    with open_store(
+        shutil.copy(migrated_sqlite, tmp_path_factory.mktemp("admitted") / "voirdire.db")
+    ) as store:
+        with store.write() as session:
+            signed(session, examined(session, CLEAN))
+        yield store
+
+
 @pytest.mark.parametrize("field", ["judge_digest", "rubric_digest", "criterion", "population", "role"])
-def test_a_decision_covers_its_own_scope_only(store: Store, field: str) -> None:
+def test_a_decision_covers_its_own_scope_only(admitted: Store, field: str) -> None:
     """Any other judge, rubric, criterion, population or role has no decision."""
-    with store.write() as session:
-        signed(session, examined(session, CLEAN))
+    with admitted.read() as session:
+        may_grade(session, scope_of(session))
         other = replace(scope_of(session), **{field: "review_trigger" if field == "role" else "x" * 64})
         with pytest.raises(JudgeNotAdmitted, match="no decision covers it") as caught:
             may_grade(session, other)
