@@ -5,21 +5,37 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 import typer
 
 from judge.cli.main import app
-from tests.readme import blocks, failures
+from tests.readme import Warm, blocks, failures, warm_process
 from tests.source_tree import ROOT, repository_files
+
+
+@pytest.fixture(scope="module")
+def warm() -> Iterator[Warm]:
+    """One process for the commands of all READMEs; a socket's path may not be long."""
+    with TemporaryDirectory() as folder, warm_process(Path(folder)) as process:
+        yield process
+
 
 READMES = [file for file in repository_files() if file.name == "README.md"]
 
 
 @pytest.mark.parametrize("readme", READMES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_readme_blocks_run(readme: Path, tmp_path: Path) -> None:
+def test_readme_blocks_run(readme: Path, tmp_path: Path, warm: Warm) -> None:
     """Every block of the README runs as it stands, in the order in which it is read."""
+    assert failures(readme.read_text(encoding="utf-8"), tmp_path, warm) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("readme", READMES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_readme_blocks_run_as_installed(readme: Path, tmp_path: Path) -> None:
+    """The same with the installed command, an interpreter for each."""
     assert failures(readme.read_text(encoding="utf-8"), tmp_path) == []
 
 
@@ -60,9 +76,10 @@ exit 9
 """
 
 
-def test_good_readme_has_no_failure(tmp_path: Path) -> None:
+@pytest.mark.parametrize("started", ["warm", "cold"])
+def test_good_readme_has_no_failure(started: str, tmp_path: Path, warm: Warm) -> None:
     """Blocks of every kind that do what they show are found and pass."""
-    assert failures(GOOD, tmp_path) == []
+    assert failures(GOOD, tmp_path, warm if started == "warm" else None) == []
     assert [block.language for block in blocks(GOOD)] == ["sh", "console", "python", "sh", "sh", "json"]
 
 
@@ -85,9 +102,35 @@ def test_good_readme_has_no_failure(tmp_path: Path) -> None:
         ("~~~sh\nfalse\n~~~\n", "at the start of a line"),
     ],
 )
-def test_bad_block_is_noticed(text: str, said: str, tmp_path: Path) -> None:
+def test_bad_block_is_noticed(text: str, said: str, tmp_path: Path, warm: Warm) -> None:
     """Each way in which a block can be wrong is said, with its line."""
-    assert said in "\n".join(failures(text, tmp_path))
+    assert said in "\n".join(failures(text, tmp_path, warm))
+
+
+@pytest.mark.parametrize("started", ["warm", "cold"])
+def test_a_command_ends_and_prints_alike_however_it_is_started(
+    started: str, tmp_path: Path, warm: Warm
+) -> None:
+    """Exit code, both outputs, input, folder and environment are those of a process of its own."""
+    text = """
+<!-- exit 3 -->
+```sh
+voirdire check nothing.csv >out 2>err
+```
+
+```sh
+test ! -s out && grep -q nothing.csv err
+printf 'id,human_label,judge_label\\n1,pass,pass\\n2,fail,fail\\n' | voirdire check - --json | grep -q far
+test "$(voirdire --help | head -n 1 | wc -l)" = 1
+```
+
+```python
+import os, sys
+assert os.environ["HOME"] == os.getcwd() and sys.argv == ["-c"] and __name__ == "__main__"
+sys.exit(0)
+```
+"""
+    assert failures(text, tmp_path, warm if started == "warm" else None) == []
 
 
 # -- the command line
