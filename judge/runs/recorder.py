@@ -33,6 +33,10 @@ from rubrics.errors import StoreError
 PATIENCE_S = 20.0
 """How long a database that may come back is waited for."""
 FIRST_WAIT_S = 0.2
+GATHER_S = 0.003
+"""How long a group gathers: a commit costs as much as thirty rows, and a call takes far longer than this."""
+ASKED_EVERY_S = 0.25
+"""How often a run looks whether somebody asked it to stop."""
 CACHE_KIB = 2048
 """Of SQLite's pages, for each of the two connections of a run: memory that does not grow with the run."""
 _BOUND = "voirdire_bound_cache"
@@ -157,6 +161,8 @@ class Recorder:
             await self._wake.wait()
             self._wake.clear()
             if not self._group.empty:
+                if not self._closing.is_set():
+                    await asyncio.sleep(GATHER_S)
                 group, self._group = self._group, _Group()
                 try:
                     await loop.run_in_executor(self._thread, self._commit, group)
