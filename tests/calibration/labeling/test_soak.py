@@ -21,8 +21,8 @@ def soak(store: Store, seconds: float) -> None:
 
 @BOTH
 def test_raters_and_a_judge_work_together(store: Store) -> None:
-    """Two seconds of it, on both databases."""
-    soak(store, 2)
+    """Four seconds of it, on both databases."""
+    soak(store, 4)
 
 
 @pytest.mark.slow

@@ -74,8 +74,8 @@ def write_together(store: Store, seconds: float) -> None:
 
 
 def test_raters_and_a_judge_write_together(store: Store) -> None:
-    """2 seconds of 20 raters and 200 verdicts a second: 0 failed, 0 lost."""
-    write_together(store, 2)
+    """3 seconds of 20 raters and 200 verdicts a second: 0 failed, 0 lost."""
+    write_together(store, 3)
 
 
 @pytest.mark.slow
