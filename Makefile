@@ -5,7 +5,9 @@
 SHELL := /bin/bash
 WORKERS ?= 3
 BIN := .venv/bin
-PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# Compiled once, not by every process that a test starts.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo lint test nightly lock

@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 settings.register_profile("untimed", deadline=None)  # a slow machine is no counterexample
 settings.load_profile("untimed")
 
+LONGEST_FIRST = ("tests/test_documentation.py", "tests/mutation/", "tests/browser/", "tests/judge/demo/")
+"""Where the files lie that take longest: a process takes whole files, and the last one should be short."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST_FIRST))
+
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Coverage is measured by the tests of the modules that it counts."""
