@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from calibration.rendering.text import visible
 from calibration.store.calls import reported_models, tally_calls, tally_verdicts
 from calibration.store.database import Store
-from judge.calls import FAULTS, Fault, ModelCallError, ModelClient, ModelReply
+from judge.calls import Fault, ModelCallError, ModelClient, ModelReply
 from judge.grading import (
     JudgeVerdict,
     Prepared,
@@ -34,6 +34,7 @@ from judge.runs.entries import answer_entries, call_entry, not_sent, reused_entr
 from judge.runs.members import read_members
 from judge.runs.pacing import Pacer
 from judge.runs.plan import RunPlan, Unit
+from judge.runs.provider_watch import ProviderWatch
 from judge.runs.recorder import PATIENCE_S, Recorder, bound_cache, require_space
 from judge.runs.summary import Clocked, Progress, StopKind, Stopped
 from judge.runs.turns import Turn
@@ -43,14 +44,8 @@ from rubrics.errors import DeclarationError
 
 T = TypeVar("T")
 
-FAILURES_IN_A_ROW = 10
-"""Calls that may fail one after the other, beyond those in flight when the first of them failed."""
-FAILURES_AT_FIRST = 3
-"""Calls that may fail where the provider has not answered a single one of the run, one at a time."""
 NAME_SHOWN = 80
 """Characters of a model's name that a sentence repeats."""
-IN_DOUBT = 3
-"""Failures in a row after which calls are made one at a time until one is answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +96,14 @@ class Engine:
         self._on_progress = on_progress
         self._turn = turn
         self._room = asyncio.Semaphore(options.concurrency)
-        self._slots = asyncio.Semaphore(1)  # until one was answered: a wrong key then fails once, not N times
-        self._withheld = options.concurrency - 1
-        """Slots that are not given while the provider seems to answer nothing."""
-        self._calling = self._in_flight_then = 0
-        self._answered = False
+        self._provider = ProviderWatch(options.concurrency)
         self._models: set[str] = set()
         self._ending = asyncio.Event()
         self._reading = ThreadPoolExecutor(1, "voirdire-reader")
         self._tasks: set[asyncio.Task[None]] = set()
         self._crash: Exception | None = None
         self._budget = Budget(options.max_cost_micros)
-        self._done = self._failed = self._failed_in_a_row = 0
+        self._done = 0
         self.clocked = Clocked()
         self.done_before = 0
         self.note = ""
@@ -178,6 +169,7 @@ class Engine:
             calls = tally_calls(session=session, run_key=self._run_key)
             self._models = set(reported_models(session=session, run_key=self._run_key))
         self.done_before = self._done = sum(each.units for each in said)
+        self._provider.answered_before = bool(self.done_before)
         spent = calls.known_micros + calls.reserved_micros
         return Budget(self._options.max_cost_micros, spent_micros=spent)
 
@@ -328,13 +320,13 @@ class Engine:
         verdicts: tuple[JudgeVerdict, ...] = ()
         try:
             await self._recorder.intend(entry)
-            await self._slots.acquire()
+            await self._provider.enter()
             try:
                 made = not self._halted()
                 if made:
                     verdicts = await self._call(call)
             finally:
-                self._leave_slot()
+                self._provider.leave()
         finally:
             if not made:
                 self._recorder.put(not_sent(entry.key, "the run was stopped before the call was made"))
@@ -346,7 +338,7 @@ class Engine:
         """The verdicts of a call that is made now; of one that failed its failure alone."""
         if self._client is None:
             raise DeclarationError(f"judge {self._plan.judge.name!r} is a model and no client was given")
-        self._calling += 1
+        self._provider.begin()
         fault: Fault | None = None
         try:
             reply = await self._client.complete(call.request)
@@ -356,11 +348,12 @@ class Engine:
             if error.stops_run:
                 self.stop(StopKind.FAULT, str(error))
         finally:
-            self._calling -= 1
+            self._provider.end()
         verdict = verdicts[0]  # whether there is a reply at all is the same for every criterion
         if verdict.attempts and not (verdict.reason is not None and verdict.reason.is_open):
             self.clocked.add(verdict.attempts)
-        self._watch(verdict, fault)
+        if silent := self._provider.heard(verdict, fault):
+            self.stop(StopKind.PROVIDER, silent)
         return verdicts
 
     def _concluded(self, call: Prepared, reply: ModelReply) -> tuple[JudgeVerdict, ...]:
@@ -383,38 +376,6 @@ class Engine:
         self._models = self._models or {model}
         return model not in self._models
 
-    def _watch(self, verdict: JudgeVerdict, fault: Fault | None) -> None:
-        """Stop the run where the provider answers nothing any more."""
-        if verdict.reason is None or not verdict.reason.is_open:
-            self._failed_in_a_row, self._answered = 0, True
-            return
-        if not self._failed_in_a_row:
-            self._in_flight_then = self._calling
-        self._failed += 1
-        self._failed_in_a_row += 1
-        if self._failed_in_a_row >= self._failures_allowed(fault):
-            calls = "call" if self._failed_in_a_row == 1 else f"{self._failed_in_a_row} calls"
-            self.stop(
-                StopKind.PROVIDER, f"the last {calls} failed, so no more were made: {verdict.rationale}"
-            )
-
-    def _failures_allowed(self, fault: Fault | None) -> int:
-        silent = not self._answered and not self.done_before
-        if silent and fault is not None and FAULTS[fault].retryable:  # what is not may be the item's own
-            return FAILURES_AT_FIRST
-        return FAILURES_IN_A_ROW + self._in_flight_then
-
-    def _leave_slot(self) -> None:
-        """Make room for another call; for one at a time while the provider seems to answer nothing."""
-        doubt = not self._answered or self._failed_in_a_row >= IN_DOUBT
-        if doubt and self._withheld < self._options.concurrency - 1:
-            self._withheld += 1
-            return
-        self._slots.release()
-        while not doubt and self._withheld:
-            self._slots.release()
-            self._withheld -= 1
-
     async def _keep(
         self,
         verdicts: Sequence[JudgeVerdict],
@@ -433,7 +394,7 @@ class Engine:
         if self._on_progress is not None:
             stopping = self.stopped is not None
             spent = self._budget.spent_micros
-            self._on_progress(Progress(self._plan.units, self._done, self._failed, spent, stopping))
+            self._on_progress(Progress(self._plan.units, self._done, self._provider.failed, spent, stopping))
 
     async def _land(self) -> None:
         """Wait for the calls in flight."""

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -155,9 +156,9 @@ def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_real_interrupt_while_waiting_for_input() -> None:
     """The process itself, stopped by SIGINT while it reads a pipe, ends with 130."""
     command = [sys.executable, "-m", "judge.cli.main", "check", "-"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs ignore it
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, preexec_fn=heard) as process:
         # it waits for the end of its input: once it sleeps in a read, it is past its start
         _wait_until_reading(process.pid)
         process.send_signal(signal.SIGINT)
