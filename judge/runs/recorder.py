@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -33,7 +34,7 @@ from rubrics.errors import StoreError
 PATIENCE_S = 20.0
 """How long a database that may come back is waited for."""
 FIRST_WAIT_S = 0.2
-GATHER_S = 0.003
+GATHER_S = 0.006
 """How long a group gathers: a commit costs as much as thirty rows, and a call takes far longer than this."""
 ASKED_EVERY_S = 0.25
 """How often a run looks whether somebody asked it to stop."""
@@ -104,8 +105,9 @@ class Recorder:
         self._group = _Group()
         self._task: asyncio.Task[None] | None = None
         self.failure: Exception | None = None
+        self._ask_at = 0.0
         self.cancelled = False
-        """Whether somebody asked the run to stop, as of the last commit."""
+        """Whether somebody asked the run to stop, as of the last time that this was looked up."""
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._work(), name="recorder")
@@ -201,7 +203,9 @@ class Recorder:
             # not strict: whatever was stored first for a unit stands
             add_verdicts(session=session, verdicts=group.verdicts, at=at, strict=False, known=self._known)
             add_faults(session=session, faults=group.faults, at=at)
-            self.cancelled = cancel_requested(session=session, key=self._run_key)
+            if time.monotonic() >= self._ask_at:
+                self.cancelled = cancel_requested(session=session, key=self._run_key)
+                self._ask_at = time.monotonic() + ASKED_EVERY_S
 
 
 def bound_cache(session: Session) -> None:

@@ -16,7 +16,7 @@ from calibration.store.run_lock import working_on
 from calibration.store.verdicts import iter_verdicts
 from judge.calls import Fault, ModelCallError, ModelReply, ModelRequest
 from judge.fake_model import FakeTransport, failed, said
-from judge.runs import Progress, RunOptions, StopKind, run_judge
+from judge.runs import Progress, RunOptions, StopKind, recorder, run_judge
 from judge.spec import BlankOutput
 from rubrics.errors import DeclarationError, RecordError
 from rubrics.order import OrderPolicy
@@ -299,8 +299,11 @@ def test_pairs_are_judged_in_source_positions(sqlite_store: Store) -> None:
     assert {row["presentation"] for row in verdicts(sqlite_store)} == {"ab", "ba"}
 
 
-def test_a_run_is_cancelled_from_elsewhere_and_goes_on_when_started_again(store: Store) -> None:
-    """A cancel request is heard at the next commit; starting the run again answers it."""
+def test_a_run_is_cancelled_from_elsewhere_and_goes_on_when_started_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cancel request is heard at the next look for one; starting the run again answers it."""
+    monkeypatch.setattr(recorder, "ASKED_EVERY_S", 0.0)
     lay_down(store, numbered(40), ONE_ORDER)
     plan = planned(store, ONE_ORDER)
 
