@@ -1,9 +1,9 @@
 # Each target sets up .venv first (.ci/setup): two to four minutes once, nothing afterwards.
-# `make test` is what CI runs. PYTHON names another interpreter, WORKERS the test processes: one more than
-# the two cores of CI, since the tests of pages and commands wait half of their time.
+# `make test` is what CI runs. PYTHON names another interpreter, WORKERS the test processes: twice the
+# two cores of CI, since the tests of pages and commands wait half of their time.
 
 SHELL := /bin/bash
-WORKERS ?= 3
+WORKERS ?= 4
 BIN := .venv/bin
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Compiled once, not by every process that a test starts.
@@ -30,14 +30,12 @@ test: ## style, types, contracts, tests, and every branch of the pure modules
 	@.ci/setup browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(PYTEST) -m "not slow" --cov
 
 nightly: ## all that `make test` does, and the slow tests
 	@.ci/setup browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(PYTEST) --timeout 3600 --cov
 
 lock: ## resolve the dependencies of pyproject.toml anew, keeping pins that still fit

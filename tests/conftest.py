@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 settings.register_profile("untimed", deadline=None)  # a slow machine is no counterexample
 settings.load_profile("untimed")
 
-LONGEST_FIRST = ("tests/test_documentation.py", "tests/mutation/", "tests/browser/", "tests/judge/demo/")
+LONGEST_FIRST = (
+    *("tests/test_types.py", "tests/test_documentation.py", "tests/mutation/"),
+    *("tests/browser/", "tests/judge/demo/"),
+)
 """Where the files lie that take longest: a process takes whole files, and the last one should be short."""
 
 

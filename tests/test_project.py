@@ -78,8 +78,8 @@ def test_weights_are_no_dependency() -> None:
     [
         ("demo", "voirdire demo"),
         ("lint", "lint-imports"),
-        ("test", 'pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not slow" --cov'),
-        ("nightly", "pytest -n 3 --dist loadfile --no-loadscope-reorder --timeout 3600 --cov"),
+        ("test", 'pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not slow" --cov'),
+        ("nightly", "pytest -n 4 --dist loadfile --no-loadscope-reorder --timeout 3600 --cov"),
     ],
 )
 def test_make_target_sets_up_first(target: str, command: str) -> None:

@@ -163,7 +163,7 @@ class Recorder:
             await self._wake.wait()
             self._wake.clear()
             if not self._group.empty:
-                if not self._closing.is_set():
+                if not self._closing.is_set() and self._group.answers < self._backlog:
                     await asyncio.sleep(GATHER_S)
                 group, self._group = self._group, _Group()
                 try:
