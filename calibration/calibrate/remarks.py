@@ -8,7 +8,11 @@ from calibration.calibrate.cases import Placed
 from calibration.calibrate.references import References
 from calibration.calibrate.verdicts import Judged
 from calibration.evidence import AdjudicationFigure
+from calibration.rendering.text import listed, visible
 from calibration.store.judges import StoredJudge
+
+NAME_SHOWN = 80
+"""Characters of a model's name that a sentence repeats."""
 
 
 def warnings_of(
@@ -20,6 +24,12 @@ def warnings_of(
         warnings.append("external, unverified: of an imported judge only its verdicts are known")
     if judged.earlier_runs:
         warnings.append(f"{judged.earlier_runs} earlier runs of this judge are left out; the newest counts")
+    if len(judged.models) > 1:
+        names = listed([visible(name)[:NAME_SHOWN] for name in judged.models])
+        warnings.append(
+            f"{len(judged.models)} models have answered in this run ({names}): every rate here is of their "
+            "mixture, and none of one of them; ask one dated model anew for a rate of its own"
+        )
     if references.conflicting:
         warnings.append(
             f"{references.conflicting} answers of raters contradict the same rater's other answer to the "

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
-from calibration.store.calls import NO_ORDER, open_units
+from calibration.store.calls import NO_ORDER, open_units, reported_models
 from calibration.store.items import Scope, item_ids
 from calibration.store.judges import RunOrigin, StoredRun, list_runs
 from calibration.store.verdicts import StoredVerdict, iter_verdicts
@@ -37,6 +37,8 @@ class Judged:
     """The recorded verdicts that were read."""
     earlier_runs: int
     """Older runs of the same judge and rubric that answer the criterion on these items too, left out."""
+    models: tuple[str, ...] = ()
+    """What the provider said has answered in the run; of a panel none, since its members were asked."""
 
 
 def read_verdicts(
@@ -73,6 +75,7 @@ def read_verdicts(
         run=run.key,
         digests=tuple(verdict.digest for verdict in stored),
         earlier_runs=earlier,
+        models=reported_models(session=session, run_key=run.key),
     )
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from sqlmodel import Session
 
+from calibration.calibrate.references import References
+from calibration.calibrate.remarks import warnings_of
 from calibration.calibrate.verdicts import Judged, read_verdicts
 from calibration.store.calls import CallEntry, FaultEntry, add_calls, add_faults
 from calibration.store.database import Store
 from calibration.store.items import Scope, item_key
-from calibration.store.judges import RunOrigin, add_run
+from calibration.store.judges import RunOrigin, add_run, get_judge
 from calibration.store.sets import MemberEntry, add_set
 from calibration.store.verdicts import VerdictEntry, add_verdicts
 from rubrics.answer import Answer, answered, no_answer
@@ -89,6 +92,23 @@ def test_an_answer_is_never_made_of_one_order_where_two_are_due(store: Store) ->
         "case-2": ABSTAINED,
         "case-3": no_answer(UnknownReason.INCONSISTENT, "orders"),
     }
+
+
+def test_a_mixture_of_models_is_said(store: Store) -> None:
+    """Where two models have answered in one run, the reader of its rates is told both; of one nothing is."""
+    with store.write() as session:
+        world = lay_down(session)
+        run = started(session, world, orders=["ab"])
+        verdicts = [said(run, n, "pass", reported_model=name) for n, name in enumerate(("m-2", "m-1", "m-2"))]
+        add_verdicts(session=session, verdicts=verdicts, at=NOW)
+    with store.read() as session:
+        judge = get_judge(session=session, judge=world.judge_digest)
+    mixed = read(store, world)
+    assert mixed.models == ("m-1", "m-2")
+    nothing = References({}, (), 0)
+    (sentence,) = warnings_of(judge, mixed, nothing, [])
+    assert "2 models have answered in this run (m-1 and m-2)" in sentence
+    assert warnings_of(judge, replace(mixed, models=("m-1",)), nothing, []) == []
 
 
 @pytest.mark.parametrize("orders", [["ab"], ["none"], [None]])
