@@ -163,8 +163,14 @@ def test_only_what_speaks_the_form_is_batched(sqlite_store: Store, tmp_path: Pat
     assert rows(sqlite_store, "SELECT key FROM judge_call") == []
 
 
+def risks(dry_run: Any) -> list[str]:
+    """What a run that was not made would risk."""
+    found: list[str] = json.loads(dry_run.stdout)["risks"]
+    return found
+
+
 def test_the_commands(sqlite_store: Store, tmp_path: Path) -> None:
-    """From the command line: out (0), in with open units (3), in with all (0)."""
+    """Out (0), in with open units (3), in with all (0); meanwhile a run says what it may pay twice."""
     lay_down(sqlite_store, numbered(3), judge(order="as_declared"))
     command = on(address(sqlite_store))
     base = ("judge", "run", "--judge", "test-judge", "--dataset", DATASET, "--criterion", KEY)
@@ -173,7 +179,11 @@ def test_the_commands(sqlite_store: Store, tmp_path: Path) -> None:
     assert (done.exit_code, "Wrote 3 requests" in done.stdout) == (0, True)
     requests = [json.loads(line) for line in out.read_text().split("\n") if line]
     lines = [answered(each, by_number(each)) for each in requests]
+    (risk,) = [risk for risk in risks(command(*base, "--dry-run", "--json")) if "no answer" in risk]
+    assert "3 calls of this run have no answer" in risk
+    assert "may be paid twice" in risk
     assert command(*base, "--ingest-batch", str(written(back, *lines[:2]))).exit_code == 3
+    assert any("1 call of this run has" in risk for risk in risks(command(*base, "--dry-run", "--json")))
     final = command(*base, "--ingest-batch", str(written(back, *lines)), "--json")
     assert (final.exit_code, json.loads(final.stdout)["complete"]) == (0, True)
     assert command(*base, "--ingest-batch", str(tmp_path / "none.jsonl")).exit_code == 3
