@@ -10,9 +10,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from sqlmodel import Session
-
-from calibration.store.judges import StoredJudge, get_judge
+from calibration.store.judges import StoredJudge
 from judge.calls import ModelCallError, ModelClient
 from judge.grading import Graded, grade, grade_by_rule, sit
 from judge.panel import CascadeJudge, PanelJudge
@@ -80,16 +78,6 @@ class _Said:
 
 _Voter = Callable[[Rubric, Item, tuple[str, ...], int], _Said]
 """(rubric, item, models that were calibrated, number of the vote) -> the vote."""
-
-
-def members_of(*, session: Session, judge: StoredJudge) -> dict[str, StoredJudge]:
-    """The records of everybody who votes in a panel or cascade, and in its members, by digest."""
-    found: dict[str, StoredJudge] = {}
-    if judge.kind in _VOTING:
-        for member in _VOTING[judge.kind].model_validate(dict(judge.content)).judges:
-            stored = get_judge(session=session, judge=member.judge)
-            found |= {stored.digest: stored, **members_of(session=session, judge=stored)}
-    return found
 
 
 @contextmanager

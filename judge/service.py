@@ -28,10 +28,11 @@ from calibration.registry import (
 )
 from calibration.registry.auditing import audited_systems
 from calibration.registry.bundle import Bundle
+from calibration.registry.voters import members_of
 from calibration.store.decisions import DecisionScope, StoredDecision, iter_decisions
 from calibration.store.judges import StoredJudge, get_judge
 from calibration.store.reports import get_policy, get_report
-from judge.graders import Answered, Asking, Connected, ModelMoved, members_of, open_grader
+from judge.graders import Answered, Asking, Connected, ModelMoved, open_grader
 from judge.overall import ACCEPTANCE, DIAGNOSTIC, REVIEW_TRIGGER, Part, overall_of
 from rubrics.errors import AdmissionError, AdmissionExpired, DeclarationError, JudgeNotAdmitted
 from rubrics.item import Item
@@ -285,7 +286,10 @@ def _bundled(bundles: Sequence[Bundle], request: GradeRequest, criterion: str, a
         except (JudgeNotAdmitted, AdmissionExpired) as error:
             first = first or error
         else:
-            return Grader(criterion, bundle.judge, decision, role, bundle.policy, report=bundle.report)
+            return Grader(
+                criterion, bundle.judge, decision, role, bundle.policy,
+                report=bundle.report, members=bundle.members,
+            )  # fmt: skip
     raise first or _nobody(request, criterion, role)
 
 

@@ -1,16 +1,16 @@
 """A decision in one file: enough to grade by it without the database, and to see that nothing was changed.
 
 It holds the decision with its link and every later link up to the head of the chain, the report, the policy,
-the rubric and the judge; no text of any item. The file has one form to the byte, so that any changed byte is
-refused. Whoever wants to be sure that the whole file was not made up compares the decision's hash, or the
-head, with what was handed out when it was signed.
+the rubric and the judge, with everybody who votes in a panel or cascade; no text of any item. The file has
+one form to the byte, so that any changed byte is refused. Whoever wants to be sure that the whole file was
+not made up compares the decision's hash, or the head, with what was handed out when it was signed.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -21,6 +21,7 @@ from calibration.evidence import AdmissionOutcome, CalibrationReport
 from calibration.policy import AdmissionPolicy
 from calibration.registry.detached import DetachedSignature, read_signature, signatures_of
 from calibration.registry.standing import live_admission
+from calibration.registry.voters import members_of
 from calibration.store.chain import Head, Link
 from calibration.store.decisions import DecisionScope, StoredDecision, decision_links, get_decision, linked
 from calibration.store.judges import StoredJudge, get_judge
@@ -51,6 +52,8 @@ class Bundle:
     exported_at: datetime
     signatures: tuple[DetachedSignature, ...] = ()
     """Detached signatures over the decision; whose they are, only a public key can tell."""
+    members: Mapping[str, StoredJudge] = field(default_factory=dict)
+    """Who votes where the judge is a panel or cascade, by digest."""
 
     def admission(self, scope: DecisionScope, *, at: datetime) -> StoredDecision:
         """The decision, if it admits what is about to be done.
@@ -60,12 +63,12 @@ class Bundle:
             AdmissionExpired: its validity has ended, or the clock lies before the export.
         """
         own, what = self.decision.scope, f"decision {short(self.decision.hash)}"
-        for field in DecisionScope.__slots__:
-            asked, given = getattr(scope, field), getattr(own, field)
+        for part in DecisionScope.__slots__:
+            asked, given = getattr(scope, part), getattr(own, part)
             if asked != given:
                 raise JudgeNotAdmitted(
-                    f"{what} is for {field.removesuffix('_digest')} {given!r}, not {asked!r}",
-                    missing=(f"a decision for {field.removesuffix('_digest')} {asked!r}",),
+                    f"{what} is for {part.removesuffix('_digest')} {given!r}, not {asked!r}",
+                    missing=(f"a decision for {part.removesuffix('_digest')} {asked!r}",),
                 )
         until, limit = self.decision.valid_until, self.decision.content.get("deployments")
         if until is not None and max(at, self.exported_at) >= until:
@@ -107,14 +110,21 @@ def export_bundle(*, session: Session, decision_prefix: str, at: datetime) -> by
         "report": dict(get_report(session=session, digest_prefix=decision.report_digest).content),
         "policy": dict(get_policy(session=session, policy=decision.policy_digest).content),
         "rubric": rubric.model_dump(mode="json"),
-        "judge": {"name": judge.name, "kind": judge.kind, "content": dict(judge.content)},
+        "judge": _judge_object(judge),
     }
+    voting = members_of(session=session, judge=judge)
+    if voting:
+        body["members"] = {key: _judge_object(each) for key, each in sorted(voting.items())}
     signed = signatures_of(session=session, decision=decision.hash)
     if signed:
         body["signatures"] = [each.to_json() for each in signed]
     written = (canonical_json({**body, "digest": digest(body)}) + "\n").encode()
     open_bundle(written, source="the bundle that was just made")
     return written
+
+
+def _judge_object(judge: StoredJudge) -> dict[str, Any]:
+    return {"name": judge.name, "kind": judge.kind, "content": dict(judge.content)}
 
 
 def _link_object(each: Link) -> dict[str, Any]:
@@ -143,8 +153,9 @@ def open_bundle(data: bytes, *, source: str) -> Bundle:
             "policy": (policy.digest, decision.policy_digest),
             "rubric": (rubric.digest, decision.scope.rubric_digest),
         }
-        stored = StoredJudge(
-            decision.scope.judge_digest, judge["name"], judge["kind"], judge["content"], exported_at
+        stored, *voting = (
+            StoredJudge(key, each["name"], each["kind"], each["content"], exported_at)
+            for key, each in ((decision.scope.judge_digest, judge), *found.get("members", {}).items())
         )
         uses = int(found["uses"])
         signatures = tuple(read_signature(each) for each in found.get("signatures", ()))
@@ -155,7 +166,8 @@ def open_bundle(data: bytes, *, source: str) -> Bundle:
             raise RecordError(f"{source}: its {what} is not the one that the decision names")
     _require_standing(decisions, source)
     head = Head(links[-1].seq, links[-1].hash, decisions[-1].decided_at)
-    return Bundle(decision, rubric, stored, policy, report, head, uses, exported_at, signatures)
+    members = {each.digest: each for each in voting}
+    return Bundle(decision, rubric, stored, policy, report, head, uses, exported_at, signatures, members)
 
 
 def _whole(data: bytes, source: str) -> dict[str, Any]:

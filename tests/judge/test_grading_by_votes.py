@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from calibration.registry.bundle import open_bundle
 from calibration.store.database import Store
 from calibration.store.decisions import iter_decisions
 from calibration.store.judges import RunOrigin, add_run, list_runs
@@ -18,7 +20,7 @@ from judge import grade_command
 from judge.calls import Cost, CostSource, Fault, ModelCallError, ModelReply, ModelRequest
 from judge.fake_model import FakeTransport, failed, said
 from judge.panel import CascadeJudge, Escalates, Member, PanelJudge, VoteRule
-from judge.service import Grade, GradeRequest, appoint, grade_items
+from judge.service import Grade, GradeRequest, appoint, appoint_bundled, grade_items
 from judge.spec import JudgeSpec
 from rubrics.errors import JudgeNotAdmitted
 from rubrics.item import Item
@@ -76,6 +78,7 @@ RULES = panel(RULE, OTHER, name="rules")
 WATCHED = panel(RULE, ONE, name="watched")
 STEPS = cascade(RULE, ONE, name="steps")
 OUTER = cascade(RULE, MODELS, name="outer")
+NESTED = cascade(OTHER, RULES, name="nested")
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +90,7 @@ def laid(migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
         lay_down(session)
         for member in (RULE, ONE, TWO, OTHER):
             judged(session, member, "kind", reported="gpt-x-2026" if member is ONE else None)
-        for spec in (STRICT, MOST, THRICE, MODELS, RULES, STEPS, OUTER):
+        for spec in (STRICT, MOST, THRICE, MODELS, RULES, STEPS, OUTER, NESTED):
             admitted(session, spec, "kind")
         admitted(session, WATCHED, "kind", reported="gpt-x-2026")
     store.close()
@@ -226,18 +229,26 @@ def test_a_kill_between_two_votes_leaves_no_half_verdict(
     assert dry["graders"][0]["cost_micros"] is None  # its calibration was imported: no cost is known
 
 
-def test_a_decision_file_does_not_hold_the_members(world: Store, tmp_path: Path) -> None:
-    """It is refused by name, with what to do; nobody votes alone."""
-    db = on(address(world))
+@pytest.mark.parametrize("spec", [RULES, NESTED], ids=["panel", "cascade over a panel"])
+def test_a_decision_file_holds_the_members(world: Store, tmp_path: Path, spec: JudgeSpec) -> None:
+    """Without the database the same members vote; where one is not in the file, nobody does."""
+    db, nowhere = on(address(world)), on(str(tmp_path / "no" / "such.db"))
     with world.read() as session:
-        decision = next(d for d in iter_decisions(session=session) if d.scope.judge_digest == RULES.digest)
-    bundle = str(tmp_path / "decision.json")
-    assert db("decisions", "export", decision.hash[:12], "--bundle", bundle).exit_code == 0
-    file = answers(tmp_path, [item("x1", GOOD)])
-    refused = db("grade", file, "--decision", bundle)
-    assert refused.exit_code == 4
-    assert "those who vote in 'rules' are not here" in refused.stderr
-    assert db("grade", file, "--rubric", RUBRIC.ref, "--criterion", "kind", "--judge", "rules").exit_code == 0
+        decision = next(d for d in iter_decisions(session=session) if d.scope.judge_digest == spec.digest)
+    path = tmp_path / "decision.json"
+    assert db("decisions", "export", decision.hash[:12], "--bundle", str(path)).exit_code == 0
+    file = answers(tmp_path, [item("x1", GOOD), item("x2", "no")])
+    asked = ("--rubric", RUBRIC.ref, "--criterion", "kind", "--judge", str(spec.name))
+    by_store = told(db("grade", file, *asked, "--json"))
+    by_file = told(nowhere("grade", file, "--decision", str(path), "--json"))
+    votes = [[each["criteria"][0]["rationale"] for each in found["grades"]] for found in (by_store, by_file)]
+    assert votes[0] == votes[1]
+    assert votes[0][0].startswith("votes: ")
+    bundle = open_bundle(path.read_bytes(), source="it")
+    request = GradeRequest(RUBRIC, ("kind",))
+    (grader,) = appoint_bundled(bundles=[replace(bundle, members={})], request=request, at=NOW)
+    with pytest.raises(JudgeNotAdmitted, match=f"those who vote in '{spec.name}' are not here"):
+        list(grade_items(request, [grader], [item("x1", GOOD)]))
 
 
 def test_a_panel_s_reported_models_are_its_members(world: Store) -> None:
