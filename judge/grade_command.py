@@ -18,23 +18,14 @@ from calibration.store.decisions import get_decision
 from calibration.store.grades import StoredGrade, attempts_by_item
 from calibration.store.text import NAME_LIMIT
 from calibration.store.watching import record_lapse
+from judge.appointing import Grader, GradeRequest, appoint, appoint_bundled, require_known_people
 from judge.cli.lookups import recorded_rubric
 from judge.cli.stores import actor, now, opened
 from judge.gating import judged_of
 from judge.grade_files import Batch, grade_object, open_batch, read_grades, state_object
 from judge.grade_records import known_requests, record_grades, record_notices, recorded_role, state_of
 from judge.runs.connect import Connection, connected
-from judge.service import (
-    PEOPLE,
-    Grade,
-    Grader,
-    GradeRequest,
-    Notices,
-    appoint,
-    appoint_bundled,
-    grade_items,
-    require_known_people,
-)
+from judge.service import PEOPLE, Grade, Notices, grade_items
 from judge.spec import JudgeKind, ModelJudge
 from rubrics.digest import digest
 from rubrics.errors import AdmissionExpired, DeclarationError, RecordError

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from calibration.store.decisions import StoredDecision
+from judge.appointing import Grader, GradeRequest
 from judge.grade_records import GradeState
-from judge.service import CriterionGrade, Flag, Grade, Grader, GradeRequest
+from judge.service import CriterionGrade, Flag, Grade
 from rubrics.digest import digest
 from rubrics.errors import DeclarationError
 

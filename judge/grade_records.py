@@ -24,8 +24,9 @@ from calibration.store.grades import (
 )
 from calibration.store.rubrics import get_rubric_by_digest
 from calibration.store.watching import open_audit, raise_alarm
+from judge.appointing import GradeRequest
 from judge.overall import Part, overall_of
-from judge.service import CriterionGrade, Flag, Grade, GradeRequest, Notices
+from judge.service import CriterionGrade, Flag, Grade, Notices
 from rubrics.digest import digest
 from rubrics.errors import DeclarationError, DifferentRecord
 from rubrics.item import Item

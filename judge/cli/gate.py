@@ -96,10 +96,10 @@ def _grader(
     keys: tuple[str, ...],
 ) -> tuple[Any, Any]:
     """The admitted judge and the rubric, from the store or from an exported decision."""
+    from judge.appointing import appoint, appoint_bundled
     from judge.cli.lookups import recorded_rubric
     from judge.cli.stores import now, opened
     from judge.grade_command import Wanted, bundled_request, read_bundles, request_for
-    from judge.service import appoint, appoint_bundled
 
     wanted = Wanted(
         rubric=rubric,

@@ -21,10 +21,11 @@ from calibration.store.database import Store
 from calibration.store.decisions import DecisionScope, StoredDecision, current_decision
 from calibration.store.judges import get_judge
 from calibration.store.reports import get_report
+from judge.appointing import GradeRequest, appoint
 from judge.demo.asking import ModelStep, ask, ask_model
 from judge.demo.records import ACTOR, Sample, demo_judges, record_sample, require_own_store
 from judge.demo.sample import CRITERIA
-from judge.service import Grade, GradeRequest, appoint, grade_items
+from judge.service import Grade, grade_items
 from judge.spec import JudgeSpec, RuleJudge
 from rubrics.errors import AdmissionError
 

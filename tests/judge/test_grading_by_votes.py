@@ -17,10 +17,11 @@ from calibration.store.judges import RunOrigin, add_run, list_runs
 from calibration.store.operation import reported_models
 from calibration.store.schema import open_store
 from judge import grade_command
+from judge.appointing import GradeRequest, appoint, appoint_bundled
 from judge.calls import Cost, CostSource, Fault, ModelCallError, ModelReply, ModelRequest
 from judge.fake_model import FakeTransport, failed, said
 from judge.panel import CascadeJudge, Escalates, Member, PanelJudge, VoteRule
-from judge.service import Grade, GradeRequest, appoint, appoint_bundled, grade_items
+from judge.service import Grade, grade_items
 from judge.spec import JudgeSpec
 from rubrics.errors import JudgeNotAdmitted
 from rubrics.item import Item

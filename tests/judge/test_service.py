@@ -13,16 +13,9 @@ from sqlmodel import Session
 
 from calibration.store.database import Store
 from calibration.store.schema import open_store
-from judge.service import (
-    PEOPLE,
-    Grade,
-    GradeRequest,
-    Notices,
-    appoint,
-    grade_items,
-    require_known_people,
-)
-from rubrics.errors import AdmissionExpired, DeclarationError, JudgeNotAdmitted
+from judge.appointing import GradeRequest, appoint
+from judge.service import PEOPLE, Grade, Notices, grade_items
+from rubrics.errors import AdmissionExpired, JudgeNotAdmitted
 from rubrics.item import Item
 from tests.judge.grading_world import (
     BAD,
@@ -129,21 +122,6 @@ def test_people_answer_what_is_left_to_them(world: Store) -> None:
 def _graders(store: Store, **fields: Any) -> Any:
     with store.read() as session:
         return appoint(session=session, request=request(**fields), at=NOW)
-
-
-def test_a_criterion_for_people_is_one_that_is_asked() -> None:
-    """A slip of the pen would otherwise leave it to a judge."""
-    with pytest.raises(DeclarationError, match="--human 'tone' is not among"):
-        require_known_people(request(people=frozenset({"tone"})))
-
-
-def test_all_that_is_missing_is_named(sqlite_store: Store) -> None:
-    """Two criteria without an admission: both stand in the refusal."""
-    with sqlite_store.write() as session:
-        lay_down(session)
-        with pytest.raises(JudgeNotAdmitted) as caught:
-            appoint(session=session, request=request(), at=NOW)
-    assert len(caught.value.missing) == 2
 
 
 OUTSIDE: list[tuple[dict[str, Any], str]] = [
