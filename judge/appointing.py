@@ -73,9 +73,17 @@ class Grader:
         return record.model_copy(update={"systems": tuple(sorted({*record.systems, *self.audited}))})
 
     @property
-    def models(self) -> tuple[str, ...]:
-        """What the provider reported as the model when the judge was calibrated."""
-        return tuple(self.decision.content.get("reported_models") or ()) if self.decision else ()
+    def models(self) -> Mapping[str, tuple[str, ...]]:
+        """What the provider reported as the model when the judge was calibrated, by digest of who was asked.
+
+        A decision that does not say it of each member has every member answer by any of them.
+        """
+        if self.judge is None or self.decision is None:
+            return {}
+        content = self.decision.content
+        every = content.get("reported_models") or ()
+        own = content.get("member_models") or {}
+        return {each: tuple(own.get(each, every)) for each in (self.judge.digest, *self.members)}
 
 
 def appoint(*, session: Session, request: GradeRequest, at: datetime) -> tuple[Grader, ...]:

@@ -262,14 +262,23 @@ class Transport(Protocol):
         ...
 
 
+class NotSent(Exception):
+    """The client was told to finish before the request was sent; never leaves a run."""
+
+
 class ModelClient(Protocol):
     """A model as a judge sees it: one call, answered or failed for good."""
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """The reply with every attempt that it took.
 
-        Raises ModelCallError, with every attempt, where no attempt brought one.
+        Raises ModelCallError, with every attempt, where no attempt brought one; NotSent where the client was
+        told to finish before the first.
         """
+        ...
+
+    def finish(self) -> None:
+        """Send nothing more: a call that waits for a further attempt ends with its last failure."""
         ...
 
     async def aclose(self) -> None:

@@ -61,6 +61,9 @@ class FakeTransport:
         """As `send`."""
         return await self.send(request)
 
+    def finish(self) -> None:
+        """Nothing to do: it waits for nothing."""
+
     async def aclose(self) -> None:
         """Note that it was closed."""
         self.closed = True

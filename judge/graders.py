@@ -61,7 +61,9 @@ class Connected(Protocol):
         ...
 
 
-Asking = Callable[[Rubric, Item, tuple[str, ...]], Answered]
+Models = Mapping[str, tuple[str, ...]]
+"""By digest of who is asked: the models that answered when it was calibrated; none for any model."""
+Asking = Callable[[Rubric, Item, Models], Answered]
 """(rubric, item, models that were calibrated) -> what the judge says; raises ModelMoved."""
 
 
@@ -76,7 +78,7 @@ class _Said:
     """That the provider reports another model than a calibrated one."""
 
 
-_Voter = Callable[[Rubric, Item, tuple[str, ...], int], _Said]
+_Voter = Callable[[Rubric, Item, Models, int], _Said]
 """(rubric, item, models that were calibrated, number of the vote) -> the vote."""
 
 
@@ -99,7 +101,7 @@ def open_grader(
     with ExitStack() as stack:
         voter = _voter(stack, judge, criterion, connect, members)
 
-        def ask(rubric: Rubric, item: Item, models: tuple[str, ...]) -> Answered:
+        def ask(rubric: Rubric, item: Item, models: Models) -> Answered:
             said = voter(rubric, item, models, 1)
             answered = _answered(judge.name, rubric.criterion(criterion), said)
             if said.moved is not None:
@@ -187,7 +189,7 @@ def _spec(judge: StoredJudge, criterion: str) -> RuleJudge | ModelJudge | PanelJ
 def _by_rule(criterion: str, spec: RuleJudge) -> _Voter:
     checks = load_checks(spec)
 
-    def vote(rubric: Rubric, item: Item, models: tuple[str, ...], number: int) -> _Said:  # noqa: ARG001 - a rule has neither
+    def vote(rubric: Rubric, item: Item, models: Models, number: int) -> _Said:  # noqa: ARG001 - a rule has neither
         return _vote(grade_by_rule(spec, _question(rubric, criterion, item), checks=checks))
 
     return vote
@@ -199,15 +201,16 @@ def _by_model(
     secret = secrets.token_bytes(SECRET_BYTES)
     sittings: dict[str, Any] = {}
 
-    def vote(rubric: Rubric, item: Item, models: tuple[str, ...], number: int) -> _Said:
+    def vote(rubric: Rubric, item: Item, models: Models, number: int) -> _Said:
         sitting = sittings.setdefault(rubric.digest, sit(spec, rubric, secret=secret, served_at=served_at))
         try:
             graded = loop.run(grade(sitting, _question(rubric, criterion, item), client, repeat=number))
         except ModelCallError as error:  # no key, unknown model: nothing is to be concluded about the item
             return _Said(Answer(unknown=error.outcome), str(error), error.cost.micros)
+        known = models.get(spec.digest, ())
         reported = (verdict.reported_model for verdict in graded.verdicts)
-        other = next((name for name in reported if models and name is not None and name not in models), None)
-        moved = f"the provider reports model {other!r}; calibrated: {', '.join(models)}" if other else None
+        other = next((name for name in reported if known and name is not None and name not in known), None)
+        moved = f"the provider reports model {other!r}; calibrated: {', '.join(known)}" if other else None
         return replace(_vote(graded), moved=moved)
 
     return vote
@@ -216,7 +219,7 @@ def _by_model(
 def _by_votes(spec: PanelJudge | CascadeJudge, voters: Sequence[_Voter]) -> _Voter:
     """A panel asks all its members; a cascade its second judge only where the first sends the item on."""
 
-    def vote(rubric: Rubric, item: Item, models: tuple[str, ...], number: int) -> _Said:  # noqa: ARG001 - votes have their own
+    def vote(rubric: Rubric, item: Item, models: Models, number: int) -> _Said:  # noqa: ARG001 - votes have their own
         cast: list[list[_Said]] = []
         for member, voter in zip(spec.judges, voters, strict=True):
             if isinstance(spec, CascadeJudge) and cast and not spec.escalates(cast[0][0].answer):

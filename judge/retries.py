@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from random import Random
+from typing import Any, NoReturn
 
-from judge.calls import FAULTS, Attempt, Fault, ModelCallError, ModelReply, ModelRequest, Transport
+from judge.calls import FAULTS, Attempt, Fault, ModelCallError, ModelReply, ModelRequest, NotSent, Transport
 
 Sleep = Callable[[float], Awaitable[None]]
 Turn = Callable[[ModelRequest], Awaitable[None]]
@@ -134,10 +135,15 @@ class RetryingClient:
         self._sleep = sleep
         self._clock = clock
         self._paused_until = -math.inf
+        self._finishing = asyncio.Event()
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """The first reply that comes, with every attempt; raises ModelCallError when none did."""
+        """The first reply that comes, with every attempt; raises ModelCallError when none did.
+
+        Raises NotSent where the client was told to finish before the first attempt.
+        """
         attempts: list[Attempt] = []
+        failure: ModelCallError | None = None
         wait = 0.0
         while True:
             due = self._clock()
@@ -145,6 +151,8 @@ class RetryingClient:
             if attempts and self._turn is not None:
                 await self._turn(request)
             number = await self._gate.enter() if self._gate else 0
+            if self._finishing.is_set():
+                self._give_up(number, attempts, failure)
             started = self._clock()
             waited = started - due
             refused = answered = False
@@ -166,6 +174,18 @@ class RetryingClient:
                 raise failure
             wait = self._next_wait(failure, len(attempts))
 
+    def finish(self) -> None:
+        """Make no further attempt; those that were sent are answered or fail as they do."""
+        self._finishing.set()
+
+    def _give_up(self, number: int, attempts: list[Attempt], failure: ModelCallError | None) -> NoReturn:
+        if self._gate:
+            self._gate.leave(number, refused=False, answered=False)
+        if failure is None:
+            raise NotSent
+        failure.attempts = tuple(attempts)
+        raise failure
+
     async def aclose(self) -> None:
         """Close the transport."""
         await self._transport.aclose()
@@ -176,7 +196,21 @@ class RetryingClient:
         if pause > 0:  # spread over a tenth, so that the calls do not all come back at one instant
             pause *= 1 + 0.1 * self._rng.random()
         if max(wait, pause) > 0:
-            await self._sleep(max(wait, pause))
+            await self._unless_finishing(self._sleep(max(wait, pause)))
+
+    async def _unless_finishing(self, wait: Awaitable[None]) -> None:
+        """Wait, or until the client is told to finish."""
+        waits: list[asyncio.Future[Any]] = [
+            asyncio.ensure_future(wait),
+            asyncio.ensure_future(self._finishing.wait()),
+        ]
+        try:
+            done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+        for each in done:
+            each.result()
 
     def _attempt(
         self, earlier: list[Attempt], started: float, waited: float, error: ModelCallError | None

@@ -154,12 +154,12 @@ def open_bundle(data: bytes, *, source: str) -> Bundle:
             "rubric": (rubric.digest, decision.scope.rubric_digest),
         }
         stored, *voting = (
-            StoredJudge(key, each["name"], each["kind"], each["content"], exported_at)
+            StoredJudge(key, each["name"], each["kind"], dict(each["content"]), exported_at)
             for key, each in ((decision.scope.judge_digest, judge), *found.get("members", {}).items())
         )
         uses = int(found["uses"])
         signatures = tuple(read_signature(each) for each in found.get("signatures", ()))
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
         raise RecordError(f"{source} is no decision bundle that this version reads: {error}") from error
     for what, (there, signed) in named.items():
         if there != signed:

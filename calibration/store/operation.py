@@ -95,7 +95,7 @@ def reported_models(*, session: Session, run_key: str) -> tuple[str, ...]:
     Of a panel or cascade those of its members' runs.
     """
     column = table_of(VerdictRow).c.reported_model
-    keys = [run_key, *_member_runs(session, run_key)]
+    keys = [run_key, *(key for _, key in _member_runs(session, run_key))]
     query = (
         sa.select(column)
         .where(table_of(VerdictRow).c.run_key.in_(keys), column.is_not(None))
@@ -105,10 +105,22 @@ def reported_models(*, session: Session, run_key: str) -> tuple[str, ...]:
     return tuple(session.connection().execute(query).scalars())
 
 
-def _member_runs(session: Session, run_key: str) -> Iterator[str]:
-    """The runs whose verdicts voted in the run, and those that voted in these."""
+def member_models(*, session: Session, run_key: str) -> dict[str, tuple[str, ...]]:
+    """The models that the provider said had answered for each member, by the member's digest.
+
+    Of a panel or cascade, with the members of its members; empty for a judge that answers by itself.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for judge, key in _member_runs(session, run_key):
+        models = {*found.get(judge, ()), *reported_models(session=session, run_key=key)}
+        found[judge] = tuple(sorted(models))
+    return found
+
+
+def _member_runs(session: Session, run_key: str) -> Iterator[tuple[str, str]]:
+    """Judge and run of the verdicts that voted in the run, and of those that voted in these."""
     column = table_of(JudgeRunRow).c
     plan = session.connection().execute(sa.select(column.plan).where(column.key == run_key)).scalar()
-    for key in (json.loads(plan).get("members") or {}).values() if plan else ():
-        yield key
+    for judge, key in (json.loads(plan).get("members") or {}).items() if plan else ():
+        yield judge, key
         yield from _member_runs(session, key)

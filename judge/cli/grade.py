@@ -104,13 +104,17 @@ def grade(
 
 
 def _print(given: Any, *, as_json: bool) -> None:
+    from dataclasses import asdict
+
     from judge.cli.output import print_json, print_lines, print_rows
     from judge.grade_command import rates
 
     ref, graders, found = given.request.rubric.ref, given.graders, given.objects
     corrected = rates(given)
     if as_json:
-        print_json({"rubric": ref, "grades": found, "rates": corrected, "recorded": given.recorded})
+        noticed = [asdict(each) for each in given.notices.found.values()]
+        told = {"grades": found, "rates": corrected, "notices": noticed, "recorded": given.recorded}
+        print_json({"rubric": ref, **told})
         return
     head = ("item", "overall", *(g.criterion for g in graders))
     rows = [(g["item_id"], g["overall"], *_words(g, graders)) for g in found]
@@ -119,6 +123,7 @@ def _print(given: Any, *, as_json: bool) -> None:
         [
             *_counted(found, ref, given.skipped),
             *_appointed(graders),
+            *_moved(given),
             *_remarks(given),
             *_whole(given),
             *_rated(corrected),
@@ -157,6 +162,16 @@ def _appointed(graders: Sequence[Any]) -> list[str]:
     if any(g.decision and g.decision.content.get("constructed") for g in graders):
         lines.append("Constructed evidence: the decision says nothing of real outputs.")
     return lines
+
+
+def _moved(given: Any) -> list[str]:
+    """That another model answered than the one that was calibrated, where its policy lets grading go on."""
+    names = {g.decision.hash: g.judge.name for g in given.graders if g.decision}
+    return [
+        f"warning: {names[each.decision]}: {each.sentence}; its error rates are of the calibrated model."
+        for each in given.notices.found.values()
+        if each.trigger == "judge"
+    ]
 
 
 def _remarks(given: Any) -> list[str]:

@@ -327,7 +327,8 @@ def report(
     if stopped is None:
         return ExitCode.ADMIT
     tell(f"voirdire: {stopped.sentence}")
-    tell(f"  go on: {resume or wanted.command}", wrapped=False)
+    both = " --allow-model-change" if stopped.kind is StopKind.MODEL_CHANGED else ""
+    tell(f"  go on{' with both models' if both else ''}: {resume or wanted.command}{both}", wrapped=False)
     if resume is not None:
         tell(f"  or ask what is open now, which may be paid twice: {wanted.command}", wrapped=False)
     return ExitCode.INTERRUPTED if stopped.kind is StopKind.INTERRUPTED else ExitCode.OPERATIONAL

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from calibration.rendering.text import visible
 from calibration.store.calls import reported_models, tally_calls, tally_verdicts
 from calibration.store.database import Store
-from judge.calls import Fault, ModelCallError, ModelClient, ModelReply
+from judge.calls import Fault, ModelCallError, ModelClient, ModelReply, NotSent
 from judge.grading import (
     JudgeVerdict,
     Prepared,
@@ -150,6 +150,8 @@ class Engine:
 
     def _end(self) -> None:
         self._ending.set()
+        if self._client is not None:
+            self._client.finish()
         self.on_stop()
 
     def abandon(self) -> None:
@@ -325,6 +327,8 @@ class Engine:
                 made = not self._halted()
                 if made:
                     verdicts = await self._call(call)
+            except NotSent:
+                made = False
             finally:
                 self._provider.leave()
         finally:
@@ -392,9 +396,13 @@ class Engine:
 
     def _tell(self) -> None:
         if self._on_progress is not None:
-            stopping = self.stopped is not None
+            why = self.stopped.kind if self.stopped else None
             spent = self._budget.spent_micros
-            self._on_progress(Progress(self._plan.units, self._done, self._provider.failed, spent, stopping))
+            stopping, interrupted = why is not None, why is StopKind.INTERRUPTED
+            failed = self._provider.failed
+            self._on_progress(
+                Progress(self._plan.units, self._done, failed, spent, stopping, interrupted=interrupted)
+            )
 
     async def _land(self) -> None:
         """Wait for the calls in flight."""

@@ -270,7 +270,7 @@ def _interruptible(engines: Sequence[Engine]) -> Iterator[None]:
     before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
 
     def heard() -> None:
-        again = any(each.stopped and each.stopped.kind is StopKind.INTERRUPTED for each in engines)
+        again = any(each.stopped for each in engines)  # whatever it stops for, it waits for calls by then
         for engine in engines:
             if again:
                 engine.abandon()

@@ -73,6 +73,8 @@ class Progress:
     """Of the whole run; what was set aside for calls of unknown cost included."""
     stopping: bool = False
     """Whether the run only waits for the calls in flight."""
+    interrupted: bool = False
+    """Whether it does so because somebody asked for it at the keyboard."""
 
 
 @dataclass(frozen=True, slots=True)

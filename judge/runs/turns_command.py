@@ -109,6 +109,7 @@ def _adding(
                 failed=sum(each.failed for each in every),
                 spent_micros=sum(each.spent_micros for each in every),
                 stopping=any(each.stopping for each in every),
+                interrupted=any(each.interrupted for each in every),
             )
         )
 

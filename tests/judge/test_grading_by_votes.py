@@ -14,7 +14,7 @@ from calibration.registry.bundle import open_bundle
 from calibration.store.database import Store
 from calibration.store.decisions import iter_decisions
 from calibration.store.judges import RunOrigin, add_run, list_runs
-from calibration.store.operation import reported_models
+from calibration.store.operation import member_models, reported_models
 from calibration.store.schema import open_store
 from judge import grade_command
 from judge.appointing import GradeRequest, appoint, appoint_bundled
@@ -33,6 +33,7 @@ from tests.judge.grading_world import (
     GOOD,
     NOW,
     RUBRIC,
+    WATCHFUL,
     Handler,
     admitted,
     item,
@@ -79,6 +80,7 @@ RULES = panel(RULE, OTHER, name="rules")
 WATCHED = panel(RULE, ONE, name="watched")
 STEPS = cascade(RULE, ONE, name="steps")
 OUTER = cascade(RULE, MODELS, name="outer")
+TOLD = model("told", order=OrderPolicy.AS_DECLARED)
 NESTED = cascade(OTHER, RULES, name="nested")
 
 
@@ -183,6 +185,55 @@ def test_a_member_that_answers_as_another_model_stops_the_panel(world: Store) ->
         graded(world, WATCHED, [item("x1", GOOD)], lambda _: verdict("pass", name="gpt-x-2027"))
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_each_member_answers_by_its_own_model(world: Store, swapped: bool) -> None:
+    """That another member was calibrated with the model that answers now is no excuse."""
+    request = GradeRequest(RUBRIC, ("kind",), judge="models")
+    with world.read() as session:
+        (grader,) = appoint(session=session, request=request, at=NOW)
+    assert grader.decision is not None
+    calibrated = {ONE.digest: ["gpt-x-1"], TWO.digest: ["gpt-y-1"]}
+    content = {
+        **grader.decision.content,
+        "reported_models": ["gpt-x-1", "gpt-y-1"],
+        "member_models": calibrated,
+    }
+    grader = replace(grader, decision=replace(grader.decision, content=content))
+
+    def answers_as(asked: ModelRequest) -> ModelReply:
+        return verdict("pass", name="gpt-y-1" if "gpt-y" in asked.model and not swapped else "gpt-x-1")
+
+    connect, _ = reaching(answers_as)
+    grading = grade_items(request, [grader], [item("x1", GOOD)], connect=connect)
+    if swapped:
+        with pytest.raises(JudgeNotAdmitted, match="reports model 'gpt-x-1'; calibrated: gpt-y-1"):
+            list(grading)
+    else:
+        assert [each.overall for each in grading] == ["pass"]
+
+
+def test_a_model_that_moved_is_told_where_the_policy_lets_grading_go_on(
+    world: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With and without the database: in the lines and in the JSON of the very call that met it."""
+    mild = WATCHFUL.model_copy(update={"recalibrate_on": ()})
+    with world.write() as session:
+        decision = admitted(session, TOLD, "kind", policy=mild, reported="gpt-x-2026")
+    db, nowhere = on(address(world)), on(str(tmp_path / "no" / "such.db"))
+    bundle = str(tmp_path / "told.bundle")
+    assert db("decisions", "export", decision.hash[:12], "--bundle", bundle).exit_code == 0
+    connect, _ = reaching(lambda _: verdict("pass", name="gpt-x-2027"))
+    monkeypatch.setattr(grade_command, "_reach", connect)
+    file = answers(tmp_path, [item("x1", GOOD)])
+    named = ("--rubric", RUBRIC.ref, "--criterion", "kind", "--judge", "told")
+    for run, how in ((db, named), (nowhere, ("--decision", bundle))):
+        shown = run("grade", file, *how)
+        assert shown.exit_code == 0, shown.stderr
+        assert "warning: told: the provider reports model 'gpt-x-2027'" in " ".join(shown.stdout.split())
+        (notice,) = told(run("grade", file, *how, "--json"))["notices"]
+        assert (notice["trigger"], "gpt-x-2027" in notice["sentence"]) == ("judge", True)
+
+
 def test_an_inner_panel_votes_as_one_judge(world: Store) -> None:
     """A cascade whose second judge is a panel."""
     (grade,), transport = graded(world, OUTER, [item("x1", GOOD)], lambda _: verdict("pass"))
@@ -262,3 +313,4 @@ def test_a_panel_s_reported_models_are_its_members(world: Store) -> None:
             plan={"criteria": ["kind"], "members": {m: newest[m] for m in (RULE.digest, ONE.digest)}},
         )  # fmt: skip
         assert reported_models(session=session, run_key=key) == ("gpt-x-2026",)
+        assert member_models(session=session, run_key=key) == {RULE.digest: (), ONE.digest: ("gpt-x-2026",)}

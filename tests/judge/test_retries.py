@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import judge.fake_model
-from judge.calls import FAULTS, Fault, Message, ModelCallError, ModelReply, ModelRequest
+from judge.calls import FAULTS, Fault, Message, ModelCallError, ModelReply, ModelRequest, NotSent
 from judge.fake_model import FakeTransport, failed, in_turn, said
 from judge.retries import Gate, RetryingClient, RetryPolicy, retry_after_seconds, utc_now
 
@@ -46,6 +46,30 @@ def client(
     """A client over the fake, with the clock and a fixed seed."""
     rules = RetryPolicy(**policy)  # type: ignore[arg-type]  # the integers among them are given as such
     return RetryingClient(FakeTransport(handler), rng=Random(3), policy=rules, sleep=clock.sleep, clock=clock)
+
+
+def test_a_client_that_is_to_finish_makes_no_further_attempt() -> None:
+    """A call that waits ends with its last failure, at once; one that was not sent is not sent."""
+
+    async def finishing() -> tuple[ModelCallError, int]:
+        transport = FakeTransport(lambda _: failed(Fault.RATE_LIMITED, retry_after_s=60))
+        waiting = RetryingClient(transport, rng=Random(3), gate=Gate(2, 2))  # its waits are real ones
+        first = asyncio.create_task(waiting.complete(REQUEST))
+        while not transport.requests:
+            await asyncio.sleep(0)
+        second = asyncio.create_task(waiting.complete(REQUEST))  # held back by the pause of the first
+        await asyncio.sleep(0.01)
+        waiting.finish()
+        with pytest.raises(ModelCallError) as caught:
+            await first
+        with pytest.raises(NotSent):
+            await second
+        with pytest.raises(NotSent):
+            await waiting.complete(REQUEST)
+        return caught.value, len(transport.requests)
+
+    error, requests = asyncio.run(finishing())
+    assert (error.fault, len(error.attempts), requests) == (Fault.RATE_LIMITED, 1, 1)
 
 
 @pytest.mark.parametrize("fault", list(Fault))

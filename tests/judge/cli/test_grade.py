@@ -349,6 +349,10 @@ def test_a_forged_export_does_not_fit_its_chain(sqlite_store: Store, tmp_path: P
         lambda c: c["chain"].append(c["chain"][0]),
         lambda c: c.update(chain=[]),
         lambda c: c.pop("report"),
+        lambda c: c.update(members=None),
+        lambda c: c.update(members=[]),
+        lambda c: c.update(members={"d": {"name": "a", "kind": "rule", "content": "text"}}),
+        lambda c: c["judge"].update(content="text"),
     ]
     for change in changes:
         with pytest.raises((RecordError, JudgeCalibrationError)):

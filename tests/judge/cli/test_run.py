@@ -280,6 +280,16 @@ class Terminal(io.StringIO):
         return True
 
 
+def test_whoever_interrupts_without_a_bar_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """On a pipe: that calls are finished and how to end at once; nothing where the run stops by itself."""
+    with run_bar("gpt", done=0, units=9) as told:
+        told(Progress(9, 1, 0, 0, stopping=True))
+        assert capsys.readouterr().err == ""
+        for done in (2, 3):
+            told(Progress(9, done, 0, 0, stopping=True, interrupted=True))
+    assert capsys.readouterr().err == "finishing the calls in flight; Ctrl-C stops at once.\n"
+
+
 def test_the_bar_shows_after_a_while_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """Units done of all, money, failures; on a pipe there is none, and a quick run shows none."""
     screen = Terminal()
