@@ -11,12 +11,6 @@ FAILURES_IN_A_ROW = 10
 """Calls that may fail one after the other, beyond those in flight when the first of them failed."""
 FAILURES_AT_FIRST = 3
 """Calls that may fail where the provider has not answered a single one of the run, one at a time."""
-APART = 0.7
-"""Of the time between calls that are spread evenly over the time that one takes: so much lies between two."""
-MOST_APART_S = 0.005
-"""At most so much: a call keeps this process busy for less than a thousandth of a second."""
-SMOOTHED = 16
-"""Calls over which the time that one takes is averaged."""
 IN_DOUBT = 3
 """Failures in a row after which calls are made one at a time until one is answered."""
 
@@ -30,7 +24,6 @@ class ProviderWatch:
         self._withheld = self._most_withheld
         """Slots that are not given while the provider seems to answer nothing."""
         self._calling = self._in_flight_then = 0
-        self._next = self._latency_s = 0.0
         self._answered = False
         self._failed_in_a_row = 0
         self.failed = 0
@@ -39,16 +32,8 @@ class ProviderWatch:
         """Whether the provider has answered in an earlier process of the run."""
 
     async def enter(self) -> None:
-        """Wait for a slot, to be given back by `leave`, and for some distance from the call before.
-
-        Calls that begin at once are answered at once, and each then waits for all the others.
-        """
+        """Wait for a slot; to be given back by `leave`."""
         await self._slots.acquire()
-        now = asyncio.get_running_loop().time()
-        start = max(now, self._next)
-        self._next = start + self._apart_s
-        if start > now:
-            await asyncio.sleep(start - now)
 
     def leave(self) -> None:
         """Make room for another call; for one at a time while the provider seems to answer nothing."""
@@ -72,8 +57,6 @@ class ProviderWatch:
     def heard(self, verdict: JudgeVerdict, fault: Fault | None) -> str | None:
         """Why no further call should be made after one that came to this; None where they go on."""
         if verdict.reason is None or not verdict.reason.is_open:
-            took = verdict.latency_ms / 1000
-            self._latency_s += (took - self._latency_s) / (SMOOTHED if self._answered else 1)
             self._failed_in_a_row, self._answered = 0, True
             return None
         if not self._failed_in_a_row:
@@ -84,10 +67,6 @@ class ProviderWatch:
             return None
         calls = "call" if self._failed_in_a_row == 1 else f"{self._failed_in_a_row} calls"
         return f"the last {calls} failed, so no more were made: {verdict.rationale}"
-
-    @property
-    def _apart_s(self) -> float:
-        return min(MOST_APART_S, APART * self._latency_s / (self._most_withheld + 1))
 
     def _failures_allowed(self, fault: Fault | None) -> int:
         silent = not self._answered and not self.answered_before
