@@ -1,6 +1,6 @@
 # Each target sets up .venv first (.ci/setup): two to four minutes once, nothing afterwards.
 # `make test` is what CI runs. PYTHON names another interpreter, WORKERS the test processes: twice the
-# two cores of CI, since the tests of pages and commands wait half of their time.
+# two cores of CI, since the tests of pages and commands wait for others much of the time.
 
 SHELL := /bin/bash
 WORKERS ?= 4

@@ -157,10 +157,10 @@ def _appointed(session: Session, request: GradeRequest, criterion: str, at: date
                 admission.decision,
                 role,
                 policy,
-                admission.warnings,
-                report,
-                audited,
-                members,
+                warnings=admission.warnings,
+                report=report,
+                audited=audited,
+                members=members,
             )
     raise first or _nobody(request, criterion, role)
 

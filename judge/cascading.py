@@ -12,10 +12,10 @@ from typing import Any
 
 from sqlmodel import Session
 
-from calibration.store.calls import tally_calls
 from calibration.store.items import item_key
 from calibration.store.judges import RunState
 from calibration.store.sets import get_set_by_digest
+from calibration.store.tallies import tally_calls
 from judge.panel import CascadeJudge, Member
 from judge.recorded import recorded_judge
 from judge.runs.budget import dollars

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 from pydantic import Field, StrictInt
 from sqlmodel import Session
 
-from calibration.store.calls import tally_calls, tally_verdicts
 from calibration.store.inserting import batches
 from calibration.store.items import Scope
 from calibration.store.judges import StoredRun, get_judge
 from calibration.store.operation import answered_span
 from calibration.store.payloads import StoredText, read_payloads
+from calibration.store.tallies import tally_calls, tally_verdicts
 from calibration.store.verdicts import iter_verdicts
 from judge.calls import round_up
 from rubrics.digest import digest

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
-from calibration.store.calls import NO_ORDER, open_units, reported_models
+from calibration.store.calls import NO_ORDER, open_units
 from calibration.store.items import Scope, item_ids
 from calibration.store.judges import RunOrigin, StoredRun, list_runs
+from calibration.store.tallies import models_of_run
 from calibration.store.verdicts import StoredVerdict, iter_verdicts
 from rubrics.answer import Answer, answered, no_answer
 from rubrics.criterion import Criterion
@@ -75,7 +76,7 @@ def read_verdicts(
         run=run.key,
         digests=tuple(verdict.digest for verdict in stored),
         earlier_runs=earlier,
-        models=reported_models(session=session, run_key=run.key),
+        models=models_of_run(session=session, run_key=run.key),
     )
 
 

@@ -14,6 +14,7 @@ from calibration.evidence import OperationFigure
 from calibration.store.columns import table_of
 from calibration.store.items import ItemRow, Scope
 from calibration.store.judges import JudgeRunRow
+from calibration.store.tallies import models_of_run
 from calibration.store.verdicts import VerdictRow
 
 
@@ -94,15 +95,8 @@ def reported_models(*, session: Session, run_key: str) -> tuple[str, ...]:
 
     Of a panel or cascade those of its members' runs.
     """
-    column = table_of(VerdictRow).c.reported_model
     keys = [run_key, *(key for _, key in _member_runs(session, run_key))]
-    query = (
-        sa.select(column)
-        .where(table_of(VerdictRow).c.run_key.in_(keys), column.is_not(None))
-        .distinct()
-        .order_by(column)
-    )
-    return tuple(session.connection().execute(query).scalars())
+    return tuple(sorted({name for key in keys for name in models_of_run(session=session, run_key=key)}))
 
 
 def member_models(*, session: Session, run_key: str) -> dict[str, tuple[str, ...]]:

@@ -25,7 +25,6 @@ from calibration.store.calls import (
     failed_calls,
     find_calls,
     settled_units,
-    tally_calls,
     verdicts_of_calls,
 )
 from calibration.store.database import Store
@@ -33,6 +32,7 @@ from calibration.store.inserting import batches
 from calibration.store.items import read_items
 from calibration.store.judges import RunOrigin, RunState, add_run, move_run
 from calibration.store.run_lock import working_on
+from calibration.store.tallies import tally_calls
 from calibration.store.verdicts import VerdictEntry, add_verdicts
 from judge.calls import ModelReply, Prices
 from judge.direct_client import read_completion, speaks, wire_body

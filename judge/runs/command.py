@@ -171,7 +171,7 @@ def ask(store: Store, plan: RunPlan, wanted: Wanted, *, done: int, cap_micros: i
 
 def _calls_that_are_out(session: Session, plan: RunPlan) -> tuple[str, ...]:
     """That calls of the run which this goes on with have no answer yet, in a sentence."""
-    from calibration.store.calls import tally_calls
+    from calibration.store.tallies import tally_calls
 
     run = recorded_run(session=session, plan=plan)
     out = unanswered_words(tally_calls(session=session, run_key=run.key)) if run else ""

@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from calibration.rendering.text import visible
-from calibration.store.calls import reported_models, tally_calls, tally_verdicts
 from calibration.store.database import Store
+from calibration.store.tallies import models_of_run, tally_calls, tally_verdicts
 from judge.calls import Fault, ModelCallError, ModelClient, ModelReply, NotSent
 from judge.grading import (
     JudgeVerdict,
@@ -169,7 +169,7 @@ class Engine:
             bound_cache(session)
             said = tally_verdicts(session=session, run_key=self._run_key)
             calls = tally_calls(session=session, run_key=self._run_key)
-            self._models = set(reported_models(session=session, run_key=self._run_key))
+            self._models = set(models_of_run(session=session, run_key=self._run_key))
         self.done_before = self._done = sum(each.units for each in said)
         self._provider.answered_before = bool(self.done_before)
         spent = calls.known_micros + calls.reserved_micros

@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlmodel import Session
 
-from calibration.store.calls import tally_verdicts
 from calibration.store.items import read_items
+from calibration.store.tallies import tally_verdicts
 from judge.calls import CostSource, Prices, Tokens
 from judge.grading import Prepared, Sitting, prepare_together, sit
 from judge.question import Question

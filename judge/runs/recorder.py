@@ -35,7 +35,7 @@ PATIENCE_S = 20.0
 """How long a database that may come back is waited for."""
 FIRST_WAIT_S = 0.2
 GATHER_S = 0.003
-"""How long a group gathers: a commit costs as much as thirty rows, and a call takes far longer than this."""
+"""How long a group gathers: a commit costs as much as eight judgments, and a call takes far longer."""
 ASKED_EVERY_S = 0.25
 """How often a run looks whether somebody asked it to stop."""
 CACHE_KIB = 2048

@@ -12,17 +12,10 @@ from typing import Any
 
 from sqlmodel import Session
 
-from calibration.store.calls import (
-    CallTally,
-    OpenUnit,
-    VerdictTally,
-    open_units,
-    reported_models,
-    tally_calls,
-    tally_verdicts,
-)
+from calibration.store.calls import OpenUnit, open_units
 from calibration.store.judges import get_run
 from calibration.store.operation import AnsweredSpan, answered_span
+from calibration.store.tallies import CallTally, VerdictTally, models_of_run, tally_calls, tally_verdicts
 from judge.calls import Attempt
 from judge.pricing import rounded, spent, verdicts_per_dollar
 from judge.runs.budget import dollars
@@ -281,7 +274,7 @@ def summarise(
         tokens_in=tokens[0],
         tokens_out=tokens[1],
         answered=answered_span(session=session, run_key=run_key),
-        models=reported_models(session=session, run_key=run_key),
+        models=models_of_run(session=session, run_key=run_key),
         first_error=failed[0].sentence if failed else "",
         note=note,
         timing=timing,

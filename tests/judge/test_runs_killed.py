@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from calibration.store.calls import tally_calls
 from calibration.store.database import Store
 from calibration.store.integrity import check
+from calibration.store.tallies import tally_calls
 from judge.runs import RunSummary, plan_run
 from judge.runs.summary import summarise
 from tests.judge.cases import POINTWISE

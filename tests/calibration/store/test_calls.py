@@ -1,4 +1,4 @@
-"""Intents and faults of calls: recorded once, counted, what is unresolved, what is open, what it cost."""
+"""Intents and faults of calls: recorded once, and what of a run is still open."""
 
 from __future__ import annotations
 
@@ -10,20 +10,15 @@ from sqlmodel import Session
 
 from calibration.store.calls import (
     CallEntry,
-    CallTally,
     FaultEntry,
     OpenUnit,
-    VerdictTally,
     add_calls,
     add_faults,
     attempts_made,
     begin_run,
     cancel_requested,
     open_units,
-    reported_models,
     settled_units,
-    tally_calls,
-    tally_verdicts,
 )
 from calibration.store.database import Store
 from calibration.store.inserting import Added
@@ -78,48 +73,6 @@ def test_a_call_belongs_to_a_run_and_an_item(store: Store) -> None:
     for wrong in (call("none", 0), call(run, 99), call(run, 0, attempt=0)):
         with pytest.raises(RecordError, match="refused the record"), store.write() as session:
             add_calls(session=session, calls=[wrong], at=NOW)
-
-
-def test_calls_are_counted_by_what_became_of_them(store: Store) -> None:
-    """Answered, failed, never made, cut off: each once, with what is known of its cost.
-
-    Known: 7 of the answer and 0 of the call never made. Unknown: an answer without a price, a time-out, and
-    the call that was cut off, 100 set aside for each, and none for one without a price.
-    """
-    with store.write() as session:
-        run = lay_down(session).run_key
-        calls = [call(run, number) for number in range(5)] + [call(run, 5, reserved_micros=None)]
-        add_calls(session=session, calls=calls, at=NOW)
-        answered(session, calls[0], 0)
-        answered(session, calls[1], 1, cost_micros=None, tokens_out=None)
-        add_faults(session=session, faults=[fault(calls[2]), fault(calls[3], "cancelled", 0)], at=NOW)
-        assert add_faults(session=session, faults=[fault(calls[2])], at=NOW) == Added(0, 1, ())
-    with store.read() as session:
-        tally = tally_calls(session=session, run_key=run)
-        assert tally == CallTally(
-            intended=6, not_made=1, unresolved=2, known_micros=7, unknown_cost=4, reserved_micros=300
-        )
-        assert tally.made == 5
-        assert tally_verdicts(session=session, run_key=run) == [VerdictTally("pass", None, None, 2, 10, None)]
-        assert tally_calls(session=session, run_key="other") == CallTally(0, 0, 0, 0, 0, 0)
-
-
-def test_verdicts_are_tallied_by_what_they_say(store: Store) -> None:
-    """By value, reason and detail; one that took no call takes no tokens from the sum."""
-    with store.write() as session:
-        run = lay_down(session).run_key
-        calls = [call(run, number) for number in range(3)]
-        add_calls(session=session, calls=calls, at=NOW)
-        answered(session, calls[0], 0, reported_model="m-2")
-        answered(session, calls[1], 1, reported_model="m-1")
-        answered(session, calls[2], 2, answer="unknown", reason=UnknownReason.ABSTAINED, detail="cannot_tell")
-        add_verdicts(session=session, verdicts=[verdict(run, 3, answer="pass", repeat=1)], at=NOW)
-    with store.read() as session:
-        assert tally_verdicts(session=session, run_key=run) == [
-            VerdictTally("pass", None, None, 3, 10, 4),
-            VerdictTally("unknown", UnknownReason.ABSTAINED, "cannot_tell", 1, 5, 2),
-        ]
-        assert reported_models(session=session, run_key=run) == ("m-1", "m-2")
 
 
 def test_units_are_settled_by_verdicts_and_attempts_are_counted(store: Store) -> None:

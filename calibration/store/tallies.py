@@ -1,0 +1,142 @@
+"""The calls and verdicts of a run, counted, and who answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlmodel import Session
+
+from calibration.store.calls import NOT_MADE, JudgeCallFaultRow, JudgeCallRow
+from calibration.store.columns import table_of
+from calibration.store.verdicts import VerdictRow
+from rubrics.verdict import UnknownReason
+
+
+@dataclass(frozen=True, slots=True)
+class CallTally:
+    """The calls of a run, counted."""
+
+    intended: int
+    not_made: int
+    """Intents whose run was stopped before the call."""
+    unresolved: int
+    """Without verdict and without fault: they may have been paid and their answer is lost."""
+    known_micros: int
+    """The costs that are known, added up."""
+    unknown_cost: int
+    """Calls whose cost is not known, unresolved ones included."""
+    reserved_micros: int
+    """What the calls of unknown cost were expected to cost at most, as far as it was."""
+
+    @property
+    def made(self) -> int:
+        """Calls that reached the provider, or may have."""
+        return self.intended - self.not_made
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictTally:
+    """The verdicts of a run that say the same, counted."""
+
+    value: str
+    reason: UnknownReason | None
+    detail: str | None
+    units: int
+    tokens_in: int | None
+    """None where the tokens of one of the calls behind them are not counted."""
+    tokens_out: int | None
+
+
+def tally_calls(*, session: Session, run_key: str) -> CallTally:
+    """The calls of the run, with what they cost as far as it is known."""
+    found = session.connection().execute(_TALLY, {"run": run_key}).one()
+    return CallTally(**{name: int(count or 0) for name, count in found._mapping.items()})
+
+
+def tally_verdicts(*, session: Session, run_key: str) -> list[VerdictTally]:
+    """The verdicts of the run, by what they say."""
+    said = (_VERDICT.value, _VERDICT.reason, _VERDICT.detail)
+    called = sa.func.count(_VERDICT.call_key)
+    counted = [
+        (sa.func.coalesce(sa.func.sum(sa.case((_FIRST_OF_CALL, column))), 0), sa.func.count(column))
+        for column in (_VERDICT.tokens_in, _VERDICT.tokens_out)
+    ]
+    query = sa.select(*said, sa.func.count(), called, *counted[0], *counted[1])
+    query = query.select_from(_VERDICTS_WITH_CALLS)
+    query = query.where(_VERDICT.run_key == run_key).group_by(*said).order_by(*said)
+    return [
+        VerdictTally(
+            value=value,
+            reason=UnknownReason(reason) if reason else None,
+            detail=detail,
+            units=units,
+            tokens_in=int(sum_in) if in_known >= calls else None,
+            tokens_out=int(sum_out) if out_known >= calls else None,
+        )
+        for value, reason, detail, units, calls, sum_in, in_known, sum_out, out_known in (
+            session.connection().execute(query)
+        )
+    ]
+
+
+def models_of_run(*, session: Session, run_key: str) -> tuple[str, ...]:
+    """What the provider said has answered, over the verdicts of the run, in alphabetical order."""
+    column = _VERDICT.reported_model
+    query = sa.select(column).distinct().where(_VERDICT.run_key == run_key, column.is_not(None))
+    return tuple(sorted(session.connection().execute(query).scalars()))
+
+
+_CALL = table_of(JudgeCallRow).c
+_FAULT = table_of(JudgeCallFaultRow).c
+_VERDICT = table_of(VerdictRow).c
+
+# A call about several criteria has a verdict on each, and every one says what the whole call took: sums take
+# the first of them only.
+_FIRST_OF_CALL = sa.or_(
+    _CALL.key.is_(None),
+    _CALL.criteria == _VERDICT.criterion,
+    sa.func.substr(_CALL.criteria, 1, sa.func.length(_VERDICT.criterion) + 1) == _VERDICT.criterion + " ",
+)
+_VERDICTS_WITH_CALLS = table_of(VerdictRow).outerjoin(table_of(JudgeCallRow), _CALL.key == _VERDICT.call_key)
+
+
+def _tally() -> sa.Executable:
+    """One pass over the calls of a run: six counts one after the other took several times as long."""
+    run: sa.BindParameter[str] = sa.bindparam("run")
+    answered = (
+        sa.select(
+            _VERDICT.call_key,
+            sa.func.max(sa.case((_VERDICT.cost_micros.is_not(None), 1), else_=0)).label("priced"),
+            sa.func.sum(sa.case((_FIRST_OF_CALL, _VERDICT.cost_micros))).label("cost"),
+        )
+        .select_from(_VERDICTS_WITH_CALLS)
+        .where(_VERDICT.run_key == run, _VERDICT.call_key.is_not(None))
+        .group_by(_VERDICT.call_key)  # grouped, SQLite looks it up by call, and not through the whole run
+        .subquery()
+    )
+    said = answered.c
+    unresolved = sa.and_(said.call_key.is_(None), _FAULT.call_key.is_(None))
+    unknown = sa.and_(sa.func.coalesce(said.priced, 0) == 0, _FAULT.cost_micros.is_(None))
+    known = sa.func.coalesce(said.cost, 0) + sa.func.coalesce(_FAULT.cost_micros, 0)
+    return (
+        sa.select(
+            sa.func.count().label("intended"),
+            _counted(_FAULT.detail == NOT_MADE).label("not_made"),
+            _counted(unresolved).label("unresolved"),
+            sa.func.sum(known).label("known_micros"),
+            _counted(unknown).label("unknown_cost"),
+            sa.func.sum(sa.case((unknown, _CALL.reserved_micros))).label("reserved_micros"),
+        )
+        .select_from(table_of(JudgeCallRow))
+        .outerjoin(answered, said.call_key == _CALL.key)
+        .outerjoin(table_of(JudgeCallFaultRow), _FAULT.call_key == _CALL.key)
+        .where(_CALL.run_key == run)
+    )
+
+
+def _counted(which: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
+    return sa.func.sum(sa.case((which, 1), else_=0))
+
+
+_TALLY = _tally()
