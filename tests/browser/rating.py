@@ -6,6 +6,7 @@ import sqlite3
 import time
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +26,20 @@ SLOWEST = 20.0
 THINK_MS = 280
 """What a person needs at least to read anything; the page ignores presses before 250 ms."""
 CLOCKED = """
-addEventListener('keydown', () => { window.pressedAt ??= performance.now(); }, true);
 window.waits = [];
+window.presses = [];
+addEventListener('keydown', () => {
+  window.presses.push(performance.now());
+  window.pressedAt ??= performance.now();
+}, true);
 new MutationObserver(() => {
   if (window.pressedAt !== undefined) window.waits.push(performance.now() - window.pressedAt);
   window.pressedAt = undefined;
 }).observe(document, {subtree: true, attributes: true, attributeFilter: ['data-vd-ready']});
 """
-"""Notes in the page the milliseconds from each key press to the next screen having been painted."""
+"""Notes in the page when keys are pressed, and the milliseconds from a press to the next screen painted."""
+PAUSE_MS = 110
+"""Between two presses as the page saw them: whoever presses sooner has not looked (it wants 120 ms)."""
 
 
 def reply(number: int) -> Item:
@@ -131,12 +138,18 @@ class RaterTab(Tab):
         self.think()
         return self
 
-    def hammer(self, key: str, times: int, apart_ms: int) -> None:
-        """Press a key again and again without looking, then wait until all is quiet."""
+    def hammer(self, key: str, times: int, apart_ms: int) -> int:
+        """Press a key again and again without looking, then wait until all is quiet.
+
+        Returns how often the presses came to the page with a pause between them: a busy machine makes some.
+        """
+        self.page.evaluate("() => { window.presses = []; }")
         for _ in range(times):
             self.page.keyboard.press(key)
             self.page.wait_for_timeout(apart_ms)
         self.quiet()
+        pressed = self.page.evaluate("() => window.presses")
+        return sum(later - sooner >= PAUSE_MS for sooner, later in pairwise(pressed))
 
     def quiet(self) -> None:
         """Wait until nothing changes any more: no press under way, no run, the same screen twice."""

@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -114,19 +115,26 @@ def even_passes(request: ModelRequest) -> ModelReply:
 
 
 class Slow(FakeTransport):
-    """A fake model that takes a while and counts how many calls it works on at once."""
+    """A fake model that counts how many calls it works on at once, and takes a while for each."""
 
-    def __init__(self, handler: Handler, seconds: float = 0.0) -> None:
+    def __init__(self, handler: Handler, *, company: int) -> None:
+        """Let every call but the first, which is made alone, wait until so many have been in flight."""
         super().__init__(handler)
-        self.seconds = seconds
-        self.in_flight = self.peak = 0
+        self.in_flight = self.peak = self.begun = 0
+        self._company, self._met = company, asyncio.Event()
 
     async def send(self, request: ModelRequest) -> ModelReply:
         """The handler's reply after a while."""
+        self.begun += 1
         self.in_flight += 1
         self.peak = max(self.peak, self.in_flight)
+        if self.peak >= self._company:
+            self._met.set()
         try:
-            await asyncio.sleep(self.seconds)
+            if self.begun > 1:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._met.wait(), 5)
+            await asyncio.sleep(0.01)
             return await super().send(request)
         finally:
             self.in_flight -= 1

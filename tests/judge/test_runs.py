@@ -260,7 +260,7 @@ def test_no_more_calls_are_in_flight_than_allowed_and_the_first_is_alone(sqlite_
         alone.append(model.in_flight)
         return even_passes(request)
 
-    model = Slow(handler, 0.02)
+    model = Slow(handler, company=5)
     carried_out(sqlite_store, planned(sqlite_store, ONE_ORDER), model, concurrency=5)
     assert (model.peak, alone[0]) == (5, 1)
     assert model.closed

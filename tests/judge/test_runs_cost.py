@@ -69,7 +69,7 @@ def test_the_cap_is_never_passed_and_the_run_goes_on_under_a_higher_one(store: S
 def test_what_is_in_flight_counts_at_its_most(sqlite_store: Store) -> None:
     """A cap of 250 and calls of up to 100: never three at once, though eight are allowed."""
     lay_down(sqlite_store, numbered(20), CHEAP)
-    model = Slow(lambda request: answer("pass", micros=10), 0.01)
+    model = Slow(lambda request: answer("pass", micros=10), company=2)
     options = {"tariff": TARIFF, "max_cost_micros": 250, "concurrency": 8}
     summary = carried_out(sqlite_store, planned(sqlite_store, CHEAP), model, **options)
     assert model.peak == 2
