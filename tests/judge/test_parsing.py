@@ -69,6 +69,7 @@ def test_one_object_of_the_agreed_form_is_read(text: str) -> None:
         (f"Here you are: {PASS}", "unparsed"),
         (f"{PASS} Done.", "unparsed"),
         (PASS + FAIL, "unparsed"),
+        (PASS + PASS, "unparsed"),  # two objects, agreeing or not, are not the form
         (f"[{PASS}]", "unparsed"),
         (f"\ufeff{PASS}", "unparsed"),
         (f"\u00a0{PASS}", "unparsed"),
