@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from calibration.rendering.text import counted
 from calibration.store.database import Store
 from judge.cascading import (
     Escalation,
@@ -24,6 +25,7 @@ from judge.runs.budget import dollars
 from judge.runs.command import Wanted, ask, asked_for, report
 from judge.runs.connect import tariff_of
 from judge.runs.estimate import Estimate, estimate
+from judge.runs.summary import without_verdict
 from judge.runs.words import plan_object, summary_words
 from rubrics.errors import DeclarationError
 
@@ -95,7 +97,7 @@ def _effort(expected: Estimate) -> str:
     if not expected.calls:
         return "no call is left"
     cost = "cost not known" if expected.cost_micros is None else f"about {dollars(expected.cost_micros)}"
-    return f"about {expected.calls:,} calls left, {cost}"
+    return f"about {counted(expected.calls, 'call')} left, {cost}"
 
 
 def _dry(plans: list[dict[str, Any]], *, as_json: bool) -> ExitCode:
@@ -140,7 +142,7 @@ def _told(stages: _Stages, ended: list[tuple[RunSummary, dict[str, Any]]]) -> Ex
         stages.say(f"Next: {stages.wanted.next_command(ended[0][0])}")
         return ExitCode.ADMIT
     left = sum(summary.units - summary.done for summary in waiting)
-    tell(f"voirdire: {left:,} units have no verdict because a judge of the cascade has none on them")
+    tell(f"voirdire: {without_verdict(left)} because a judge of the cascade has none on them")
     tell(f"  go on: {stages.wanted.command}", wrapped=False)
     return ExitCode.OPERATIONAL
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlmodel import Session
 
+from calibration.rendering.text import counted
 from calibration.store.items import item_key
 from calibration.store.judges import RunState
 from calibration.store.sets import get_set_by_digest
@@ -129,7 +130,7 @@ def escalation_words(found: Escalation, *, second: str) -> str:
     """What the second judge is asked about, in a sentence."""
     if not found.sent:
         return f"{found.criterion}: nothing is sent on to {second}"
-    share = f"{found.sent:,} of {found.items:,} items ({found.sent / found.items:.0%})"
+    share = f"{found.sent:,} of {counted(found.items, 'item')} ({found.sent / found.items:.0%})"
     if found.plan is None:
         return f"{found.criterion}: {second} was asked about all items before; its answers to {share} count"
     return f"{found.criterion}: {second} is asked about {share}"
@@ -162,7 +163,8 @@ def saving_words(told: Mapping[str, Any]) -> str:
     amount = told["saved_micros"]
     worth = "" if amount is None else f", about {dollars(amount)} at the mean cost of those made"
     return (
-        f"  {told['criterion']}: {told['sent_on']:,} of {told['items']:,} items went to the second judge; "
+        f"  {told['criterion']}: {told['sent_on']:,} of {counted(told['items'], 'item')} went to the second "
+        "judge; "
         f"{told['calls_saved']:,} of its calls saved{worth}"
     )
 

@@ -14,6 +14,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StrictInt, model_validator
 
+from calibration.rendering.text import counted
 from rubrics.answer import Answer, no_answer
 from rubrics.digest import digest
 from rubrics.order import reconcile
@@ -148,16 +149,16 @@ def vote(votes: Sequence[Answer], rule: VoteRule) -> Answer:
     """
     if not votes:
         raise ValueError("no vote was cast")
-    counted = Counter(answer.value for answer in votes if answer.value is not None)
+    given = Counter(answer.value for answer in votes if answer.value is not None)
     open_votes = [answer for answer in votes if answer.reason is not None and answer.reason.is_open]
     needed = len(votes) if rule is VoteRule.UNANIMOUS else len(votes) // 2 + 1
-    for value, count in counted.items():
+    for value, count in given.items():
         if count >= needed:
             return Answer(value=value)
-    most = max(counted.values(), default=0)
+    most = max(given.values(), default=0)
     if open_votes and most + len(open_votes) >= needed:
         return reconcile(open_votes)
-    if len(counted) > 1 or (counted and rule is VoteRule.MAJORITY):
+    if len(given) > 1 or (given and rule is VoteRule.MAJORITY):
         return no_answer(UnknownReason.INCONSISTENT, "votes")
     return reconcile([answer for answer in votes if answer.value is None])
 
@@ -169,4 +170,4 @@ def panel_words(judge: PanelJudge | CascadeJudge) -> str:
         sent = ", ".join(words[each] for each in Escalates if each in judge.escalate)
         return f"a cascade: the first judge, then the second for {sent}"
     votes = sum(member.votes for member in judge.members)
-    return f"{votes} votes of {len(judge.members)} judges, {judge.rule.value}"
+    return f"{counted(votes, 'vote')} of {counted(len(judge.members), 'judge')}, {judge.rule.value}"

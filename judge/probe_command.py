@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from calibration.rendering.text import counted
 from calibration.store.database import Store
 from calibration.store.probe_results import record_probe
 from judge.calls import Prices
@@ -94,8 +95,9 @@ def carry_out(store: Store, wanted: ProbeWanted, *, dry_run: bool) -> ProbeEnded
         expected = estimate(session=session, plan=probe.plan, tariff=tariff, source=source)
     cost = "cost not known" if expected.cost_micros is None else f"about {dollars(expected.cost_micros)}"
     before = [
-        f"{probe.judge.name} on {len(probe.originals)} reference failures, {len(probe.copies) - 1} kinds of "
-        f"change and an unchanged repeat: {expected.calls:,} calls left, {cost}"
+        f"{probe.judge.name} on {counted(len(probe.originals), 'reference failure')}, "
+        f"{counted(len(probe.copies) - 1, 'kind')} of change and an unchanged repeat: "
+        f"{counted(expected.calls, 'call')} left, {cost}"
     ]
     if dry_run:
         plan = {"families": list(probe.copies), "items": len(probe.originals)}

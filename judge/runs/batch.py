@@ -51,7 +51,7 @@ from judge.runs.bench import ModelBench
 from judge.runs.budget import Tariff
 from judge.runs.entries import answer_entries, answer_entry, call_entry, unread_entry
 from judge.runs.plan import RunPlan, Unit
-from judge.runs.summary import RunSummary, StopKind, Stopped, summarise, unanswered_words
+from judge.runs.summary import RunSummary, StopKind, Stopped, summarise, unanswered_words, without_verdict
 from judge.runs.units import chunks, open_units
 from judge.spec import Endpoint, ModelJudge
 from rubrics.errors import DeclarationError, RecordError
@@ -272,9 +272,8 @@ def _still_open(summary: RunSummary) -> Stopped:
     """Why units are open after answers were taken."""
     failed, missing = sum(summary.errors.values()), summary.pending
     said = [f"{failed:,} failed in the batch"] if failed else []
-    said += [f"{missing:,} have no answer yet"] if missing else []
-    what = "unit has" if failed + missing == 1 else "units have"
-    return Stopped(StopKind.UNANSWERED, f"{failed + missing:,} {what} no verdict: {' and '.join(said)}")
+    said += [f"{missing:,} {'has' if missing == 1 else 'have'} no answer yet"] if missing else []
+    return Stopped(StopKind.UNANSWERED, f"{without_verdict(failed + missing)}: {' and '.join(said)}")
 
 
 def _require_answers(path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
+from calibration.rendering.text import counted
 from judge.calls import Prices
 from judge.cli.errors import ExitCode, tell
 from judge.cli.lookups import recorded_rubric
@@ -210,9 +211,11 @@ def carry_batch(
             if as_json:
                 print_json({"run": written.run, "requests": written.requests, "settled": written.settled})
             else:
+                needs = "needs" if written.settled == 1 else "need"
                 print_lines(
                     [
-                        f"Wrote {written.requests:,} requests to {file}; {written.settled:,} units need none",
+                        f"Wrote {counted(written.requests, 'request')} to {file}; "
+                        f"{counted(written.settled, 'unit')} {needs} none",
                         f"Next: have them answered, then {wanted.command} --ingest-batch ANSWERS",
                     ]
                 )
@@ -221,8 +224,8 @@ def carry_batch(
     if not as_json:
         print_lines(
             [
-                f"Took {taken.verdicts:,} verdicts from {file}; {taken.failed:,} lines hold an error, "
-                f"{taken.strange:,} are no answer to a call of this run."
+                f"Took {counted(taken.verdicts, 'verdict')} from {file}; {counted(taken.failed, 'line')} "
+                f"with an error, {taken.strange:,} with no answer to a call of this run."
             ]
         )
         print_lines([f"  {line}" for line in _not_taken(taken)])
@@ -232,11 +235,13 @@ def carry_batch(
 
 def _not_taken(taken: Ingested) -> Iterator[str]:
     if taken.repeated:
-        yield f"{taken.repeated:,} say what was taken before"
+        yield f"{taken.repeated:,} {'says' if taken.repeated == 1 else 'say'} what was taken before"
     if taken.contradicting:
-        yield f"{taken.contradicting:,} contradict what was taken before for the same call: the first stands"
+        contradict = "contradicts" if taken.contradicting == 1 else "contradict"
+        yield f"{taken.contradicting:,} {contradict} what was taken before for that call: the first stands"
     if taken.late:
-        yield f"{taken.late:,} came when their units had a verdict from another call: only their cost is kept"
+        units = "its unit" if taken.late == 1 else "their units"
+        yield f"{taken.late:,} came when {units} had a verdict from another call: only the cost is kept"
 
 
 LISTED = 20
@@ -255,7 +260,9 @@ def carry_replay(context: Any, wanted: Wanted, run: str, *, as_json: bool) -> Ex
         print_json(found.to_json())
     else:
         where = "; nothing is stored" if found.run is None else f"; stored as run {found.run[:12]}"
-        lines = [f"Read {found.read:,} replies again, {found.without_reply:,} verdicts have none{where}."]
+        without = counted(found.without_reply, "verdict")
+        read = f"Read {counted(found.read, 'reply', 'replies')} again, {without} without one{where}."
+        lines = [read]
         lines += [f"  {each.item_id}: {each.before} is now {each.after}" for each in found.changed[:LISTED]]
         if len(found.changed) > LISTED:
             lines.append(f"  and {len(found.changed) - LISTED:,} more")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from calibration.rendering.text import counted
 from judge.panel import CascadeJudge, PanelJudge, panel_words
 from judge.rule_spec import CodeRule
 from judge.runs.plan import FITTED, RunPlan
@@ -36,10 +37,11 @@ class Condition:
 def conditions(plan: RunPlan) -> tuple[Condition, ...]:
     """What is fixed, what is sampled and what nobody controls, in words."""
     labels = ("the reference labels that it learns from, by digest",) if plan.labels else ()
+    their = "its" if len(plan.item_keys) == 1 else "their"
     fixed = (
         f"judge {plan.judge.name} {short(plan.judge.digest)}: {_declared(plan.judge)}",
         f"rubric {plan.rubric.ref} {short(plan.rubric.digest)}: {_listed(c.key for c in plan.criteria)}",
-        f"{len(plan.item_keys):,} items with their texts, {_asked(plan)}",
+        f"{counted(len(plan.item_keys), 'item')} with {their} texts, {_asked(plan)}",
         *labels,
         *_in_turn(plan),
     )
@@ -62,7 +64,7 @@ def _asked(plan: RunPlan) -> str:
     else:
         words = "asked once each" if plan.orders == (None,) else "options in one order"
     if isinstance(plan.judge, ModelJudge) and plan.judge.several:
-        words += f", up to {max(map(len, plan.together))} criteria in one call"
+        words += f", up to {counted(max(map(len, plan.together)), 'criterion', 'criteria')} in one call"
     return words if plan.repeats == 1 else f"{words}, {plan.repeats} repeats"
 
 

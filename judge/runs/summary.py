@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlmodel import Session
 
+from calibration.rendering.text import counted
 from calibration.store.calls import OpenUnit, open_units
 from calibration.store.judges import get_run
 from calibration.store.operation import AnsweredSpan, answered_span
@@ -298,16 +299,21 @@ def _unanswered(plan: RunPlan, failed: list[OpenUnit], left: int) -> Stopped:
     if plan.members:
         return Stopped(
             StopKind.UNANSWERED,
-            f"{left:,} units have no verdict because a member of {plan.judge.name} has none on them: "
+            f"{without_verdict(left)} because a member of {plan.judge.name} has none on them: "
             "go on with its members' runs first",
         )
     if not failed:
-        return Stopped(StopKind.UNANSWERED, f"{left:,} units have no verdict: they have no answer yet")
-    first = f" (the first: {failed[0].sentence})"
+        return Stopped(StopKind.UNANSWERED, f"{without_verdict(left)}: no answer has come yet")
+    calls = "its call" if left == 1 else "their calls"
+    first = "" if left == 1 else "the first: "
     return Stopped(
-        StopKind.UNANSWERED,
-        f"{left:,} units have no verdict because their calls failed{first}",
+        StopKind.UNANSWERED, f"{without_verdict(left)} because {calls} failed ({first}{failed[0].sentence})"
     )
+
+
+def without_verdict(left: int) -> str:
+    """That so many units have no verdict: the beginning of a sentence that says why."""
+    return f"{counted(left, 'unit')} {'has' if left == 1 else 'have'} no verdict"
 
 
 def _reason(said: VerdictTally) -> str:
@@ -315,10 +321,10 @@ def _reason(said: VerdictTally) -> str:
 
 
 def _counted(each: Any) -> dict[str, int]:
-    counted: Counter[str] = Counter()
+    summed: Counter[str] = Counter()
     for one in each:
-        counted.update(one)
-    return dict(sorted(counted.items()))
+        summed.update(one)
+    return dict(sorted(summed.items()))
 
 
 def _total(said: list[VerdictTally], name: str) -> int | None:

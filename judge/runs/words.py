@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from calibration.rendering.text import visible
+from calibration.rendering.text import counted, visible
 from judge.calls import CostSource
 from judge.runs import RunPlan, RunSummary, conditions, dollars
 from judge.runs.estimate import Estimate
@@ -63,37 +63,37 @@ def _wrapped(text: str, name: str = "", *, indent: int, width: int) -> list[str]
 
 def _units(plan: RunPlan) -> str:
     counts = (
-        (len(plan.item_keys), "item"),
-        (len(plan.criteria), "criterion"),
-        (len(plan.orders), "order"),
-        (plan.repeats, "repeat"),
+        (len(plan.item_keys), "item", ""),
+        (len(plan.criteria), "criterion", "criteria"),
+        (len(plan.orders), "order", ""),
+        (plan.repeats, "repeat", ""),
     )
-    factors = [f"{n:,} {_plural(word, n)}" for n, word in counts if n > 1 or word == "item"]
-    return f"{plan.units:,} {_plural('unit', plan.units)}" + (
-        f": {' x '.join(factors)}" if len(factors) > 1 else ""
-    )
-
-
-def _plural(word: str, count: int) -> str:
-    if count == 1:
-        return word
-    return "criteria" if word == "criterion" else f"{word}s"
+    factors = [counted(n, one, many) for n, one, many in counts if n > 1 or one == "item"]
+    return counted(plan.units, "unit") + (f": {' x '.join(factors)}" if len(factors) > 1 else "")
 
 
 def _done(expected: Estimate) -> str:
     if not expected.done:
         return ""
-    return f"; {expected.done:,} have their verdict, {expected.units - expected.done:,} are left"
+    left = expected.units - expected.done
+    have, are = _have_their(expected.done), "is" if left == 1 else "are"
+    return f"; {expected.done:,} {have} verdict, {left:,} {are} left"
+
+
+def _have_their(units: int) -> str:
+    return "has its" if units == 1 else "have their"
 
 
 def _effort(expected: Estimate) -> Iterator[str]:
     if not expected.sampled:
         yield "no call to a model"
         return
-    settled = f"; {expected.without_call:,} units are settled without a call" if expected.without_call else ""
+    settled, are = expected.without_call, "is" if expected.without_call == 1 else "are"
     yield (
-        f"about {expected.calls:,} calls, {expected.tokens_in:,} tokens in, {expected.tokens_out:,} out "
-        f"(at most {expected.tokens_out_at_most:,}), by the prompts of {expected.sampled:,} items{settled}"
+        f"about {counted(expected.calls, 'call')}, {counted(expected.tokens_in, 'token')} in, "
+        f"{expected.tokens_out:,} out (at most {expected.tokens_out_at_most:,}), by the prompts of "
+        + counted(expected.sampled, "item")
+        + (f"; {counted(settled, 'unit')} {are} settled without a call" if settled else "")
     )
     if expected.cost_micros is None or expected.cost_at_most_micros is None:
         yield "cost: not known; no price is known for this model (--price-input, --price-output)"
@@ -123,8 +123,9 @@ def summary_words(summary: RunSummary) -> Iterator[str]:
     """How the run stands, in lines of words."""
     from calibration.store.calls import NOT_MADE
 
+    have = _have_their(1 if summary.units == 1 else summary.done)
     yield (
-        f"Run {summary.run[:12]}: {summary.done:,} of {summary.units:,} units have their verdict"
+        f"Run {summary.run[:12]}: {summary.done:,} of {counted(summary.units, 'unit')} {have} verdict"
         + (f", {summary.done - summary.done_before:,} of them new." if summary.done_before else ".")
     )
     said = [f"{visible(word)} {count:,}" for word, count in summary.verdicts.items()]
@@ -171,7 +172,7 @@ def _times(spread: Spread) -> str:
 def _spent(summary: RunSummary) -> str:
     calls = summary.calls
     tokens = [
-        f"{count:,} tokens {way}"
+        f"{counted(count, 'token')} {way}"
         for count, way in ((summary.tokens_in, "in"), (summary.tokens_out, "out"))
         if count is not None
     ]
@@ -179,5 +180,5 @@ def _spent(summary: RunSummary) -> str:
     if calls.unknown_cost == calls.made:
         cost = "cost not known"
     elif calls.unknown_cost:
-        cost += f" and {calls.unknown_cost:,} calls of unknown cost"
-    return ", ".join([f"{calls.made:,} {_plural('call', calls.made)}", *tokens, cost])
+        cost += f" and {counted(calls.unknown_cost, 'call')} of unknown cost"
+    return ", ".join([counted(calls.made, "call"), *tokens, cost])

@@ -301,6 +301,8 @@ def test_how_it_decides_is_said_in_words() -> None:
         kind="panel", name="p", members=(Member(judge=DIGESTS[0], votes=3), Member(judge=DIGESTS[1]))
     )
     assert panel_words(panel) == "4 votes of 2 judges, majority"
+    alone = PanelJudge(kind="panel", name="p", members=(Member(judge=DIGESTS[0], votes=3),))
+    assert panel_words(alone) == "3 votes of 1 judge, majority"
     sent = (Escalates.PASS, Escalates.UNKNOWN)
     cascade = CascadeJudge(kind="cascade", name="c", first=DIGESTS[0], then=DIGESTS[1], escalate=sent)
     assert panel_words(cascade) == (
