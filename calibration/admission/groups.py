@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calibration.admission.gate import gate_status
-from calibration.evidence import CalibrationReport, GroupFigure, ItemKind, ItemStatus, PolicyItem
+from calibration.evidence import (
+    CalibrationReport,
+    GroupFigure,
+    ItemKind,
+    ItemStatus,
+    OperationFigure,
+    PolicyItem,
+)
 from calibration.policy import AdmissionPolicy, SeverityLimit
 
 
@@ -89,13 +96,22 @@ def _operation(report: CalibrationReport, policy: AdmissionPolicy) -> Iterator[P
     if limits.cost_per_item_micros is not None:
         known = found is not None and 0 < found.costed == found.verdicts
         mean = -(-found.cost_micros // found.items) if found and known else None
-        detail = "" if known else "the cost of some or all verdicts is not recorded"
+        detail = "" if known else _unrecorded("cost", found.costed if found else 0, found)
         yield _at_most("cost_per_item_micros", mean, limits.cost_per_item_micros, detail)
     if limits.latency_p95_ms is not None:
         timed = found is not None and 0 < found.timed == found.verdicts
         p95 = found.latency_p95_ms if found and timed else None
-        detail = "" if timed else "the time of some or all verdicts is not recorded"
+        detail = "" if timed else _unrecorded("time", found.timed if found else 0, found)
         yield _at_most("latency_p95_ms", p95, limits.latency_p95_ms, detail)
+
+
+def _unrecorded(what: str, known: int, found: OperationFigure | None) -> str:
+    """Why a limit on cost or time cannot be held against these verdicts."""
+    if found is not None and known:
+        missing = found.verdicts - known
+        return f"not assessable: no {what} is recorded of {missing:,} of {found.verdicts:,} verdicts"
+    no_call = "; a panel, a cascade or a rule makes no call of its own" if what == "time" else ""
+    return f"not assessable: no verdict has a recorded {what}{no_call}"
 
 
 def _at_most(name: str, found: int | None, limit: int, detail: str) -> PolicyItem:

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibration.store.database import Store
+from calibration.store.items import Scope
+from calibration.store.operation import operation_of
 from judge.calls import Fault, ModelReply, ModelRequest
 from judge.fake_model import failed
 from judge.panel import CascadeJudge, Escalates, Member, PanelJudge, VoteRule, panel_words, vote
@@ -177,11 +179,17 @@ def test_repeats_of_one_judge_vote(sqlite_store: Store) -> None:
     def wavers(request: ModelRequest) -> ModelReply:
         number = number_in(request)
         said[number] = said.get(number, 0) + 1
-        return answer("fail" if said[number] == 2 else "pass")
+        return answer("fail" if said[number] == 2 else "pass", micros=5)
 
     carried_out(sqlite_store, planned(sqlite_store, CHEAP, repeats=3), wavers)
     summary = carried_out(sqlite_store, planned(sqlite_store, panel), failed_model)
     assert summary.verdicts == {"pass": 4}
+    with sqlite_store.read() as session:
+        scope = Scope(dataset=DATASET)
+        found = operation_of(session=session, scope=scope, run_key=summary.run, criterion=KEY)
+    assert found is not None
+    assert (found.verdicts, found.costed, found.cost_micros) == (4, 4, 40)  # one vote in three was reused
+    assert (found.timed, found.latency_p95_ms) == (0, None)  # a vote is no call of the panel's run
 
 
 def test_an_open_vote_leaves_the_item_open_until_it_is_cast(store: Store) -> None:

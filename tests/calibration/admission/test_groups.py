@@ -161,6 +161,28 @@ def test_cost_and_time_are_held_where_they_are_known(
 
 
 @pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"timed": 0}, "not assessable: no verdict has a recorded time; a panel, a cascade or a rule"),
+        ({"timed": 199}, "not assessable: no time is recorded of 1 of 200 verdicts"),
+        ({"timed": 1}, "not assessable: no time is recorded of 199 of 200 verdicts"),
+    ],
+)
+def test_a_time_that_is_not_known_of_every_verdict_says_why_and_admits_nobody(
+    found: dict[str, int], said: str
+) -> None:
+    """However fast the timed ones were: the limit is insufficient, and so is the decision."""
+    cases = [*PASSES, *failures("", 0, 60, start=1000)]
+    policy = changed(operation=OperationLimits(latency_p95_ms=100_000))
+    supplement = Supplement(operation=OPERATION.model_copy(update=found))
+    outcome, items = items_of(cases, policy, supplement)
+    item = items["latency_p95_ms"]
+    assert (outcome, item.status, item.value) == ("insufficient_evidence", "insufficient", None)
+    assert item.detail.startswith(said)
+    assert items_of(cases, policy, Supplement(operation=OPERATION))[0] is AdmissionOutcome.ADMIT
+
+
+@pytest.mark.parametrize(
     ("cases", "outcome"),
     [
         ({"fail": {"accept": 20}, "pass": {"accept": 10}}, "admit"),
