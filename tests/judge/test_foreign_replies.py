@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge.foreign_replies import ForeignForm, read_foreign
 from rubrics.answer import Answer, answered, no_answer
 from rubrics.order import Order, position_cells
+from tests.judge.foreign_replies import ForeignForm, read_foreign
 from tests.shared_data import shared
 
 UNPARSED = no_answer("invalid", "unparsed")

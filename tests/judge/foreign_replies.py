@@ -1,4 +1,4 @@
-"""Replies of other tools' pairwise judges, read into a preference in source positions.
+"""Replies of other tools' pairwise judges in the public tables, read into a preference in source positions.
 
 Only for replies that were stored elsewhere: our own judges answer in one agreed object (judge.parsing), as
 words like these can be supplied by the item. What cannot be read is unknown with its reason, never a guess.
