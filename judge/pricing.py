@@ -17,7 +17,7 @@ from calibration.store.operation import answered_span
 from calibration.store.payloads import StoredText, read_payloads
 from calibration.store.tallies import tally_calls, tally_verdicts
 from calibration.store.verdicts import iter_verdicts
-from judge.calls import round_up
+from judge.calls import Prices, round_up
 from rubrics.digest import digest
 from rubrics.errors import DeclarationError
 from rubrics.loader import parse_declaration, read_declaration
@@ -100,11 +100,12 @@ class Spent:
             return None, None
         return self.uncached_input + self.cached_input, self.output
 
-    def by(self, price: ModelPrice) -> int:
+    def by(self, price: ModelPrice | Prices) -> int:
         """Millionths of a dollar of the counted calls at this price, rounded up once."""
         cached = price.uncached_input if price.cached_input is None else price.cached_input
         micros = self.uncached_input * price.uncached_input + self.cached_input * cached
-        return round_up(micros + self.output * price.output + self.calls * price.per_call * 1_000_000)
+        per_call = price.per_call if isinstance(price, ModelPrice) else 0.0
+        return round_up(micros + self.output * price.output + self.calls * per_call * 1_000_000)
 
     def to_json(self) -> dict[str, Any]:
         """As scripts read it."""
@@ -122,6 +123,17 @@ class Spent:
             "verdicts_per_minute": rounded(self.per_minute),
             "verdicts_per_dollar": rounded(self.per_dollar),
         }
+
+
+def repriced(found: Spent, source: PriceMap | Prices, *, model: str) -> dict[str, Any]:
+    """What the run would cost by other prices, and by which, as scripts read it.
+
+    DeclarationError where a map has no price for the model.
+    """
+    if isinstance(source, PriceMap):
+        return {"map": source.ref, "digest": source.digest, "micros": found.by(source.of(model))}
+    given = {"input": source.uncached_input, "output": source.output}
+    return {"prices": given, "micros": found.by(source)}
 
 
 def verdicts_per_dollar(verdicts: int, *, micros: int, unknown_cost: int) -> float | None:

@@ -9,11 +9,13 @@ import typer
 from judge.cli.compare import EPILOG as COMPARE_EPILOG
 from judge.cli.compare import compare as compare_
 from judge.cli.importing import AsJson
+from judge.cli.prices import PriceInput, PriceOutput, check_prices
 from judge.cli.run import EPILOG as RUN_EPILOG
 from judge.cli.run import run as run_
 
 if TYPE_CHECKING:
     from calibration.store.judges import StoredJudge, StoredRun
+    from judge.pricing import Spent
 
 _EPILOG = """
 [bold]Examples[/bold]
@@ -25,6 +27,8 @@ voirdire judge list
 voirdire judge show gpt
 
 voirdire judge run --judge gpt --set may --dry-run
+
+voirdire judge cost 3f2a91 --price-input 0.40 --price-output 1.60
 """
 
 app = typer.Typer(
@@ -82,17 +86,24 @@ def cost(
     prices: Annotated[
         str | None, typer.Option(metavar="FILE", help="A map of prices (YAML) to price the run again by.")
     ] = None,
+    price_input: PriceInput = None,
+    price_output: PriceOutput = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what a run took: uncached, cached and output tokens, its cost, and its cost by other prices."""
     from calibration.store.judges import list_runs
+    from judge.calls import Prices
     from judge.cli.output import print_json, print_lines
     from judge.cli.stores import opened
-    from judge.pricing import load_prices, model_of, spent
+    from judge.pricing import load_prices, model_of, repriced, spent
     from judge.runs.budget import dollars
     from rubrics.errors import RecordError
 
-    table = load_prices(prices) if prices else None
+    check_prices(price_input, price_output)
+    if prices and price_input is not None:
+        raise typer.BadParameter("give either --prices, or --price-input and --price-output")
+    given = None if price_input is None or price_output is None else Prices(price_input, price_output)
+    source = load_prices(prices) if prices else given
     with opened(context) as store, store.read() as session:
         named = [each for each in list_runs(session=session) if each.key.startswith(run)]
         if len(named) != 1:
@@ -100,29 +111,35 @@ def cost(
             raise RecordError(f"{many} with {run!r}; `voirdire judge show NAME` lists the runs of a judge")
         found = spent(session=session, run=named[0])
         model = model_of(session=session, run=named[0])
-    by = (
-        None
-        if table is None
-        else {"map": table.ref, "digest": table.digest, "micros": found.by(table.of(model))}
-    )
+    by = None if source is None else repriced(found, source, model=model)
     if as_json:
         print_json({"run": named[0].key, "model": model, **found.to_json(), "by": by})
         return
-    lines = [
-        f"Run {named[0].key[:12]} of {model}: {found.calls:,} calls with a verdict",
-        f"  tokens: {found.uncached_input:,} uncached, {found.cached_input:,} cached, "
-        f"{found.output:,} output",
-        f"  recorded: {dollars(found.known_micros)}, {found.unknown_cost:,} calls of unknown cost",
-    ]
+    lines = [f"Run {named[0].key[:12]} of {model}: {_cost_words(found)}"]
+    if by is not None:
+        lines.append(f"  by {by.get('map', 'the prices given')}: {dollars(by['micros'])}")
+    print_lines(lines)
+
+
+def _cost_words(found: Spent) -> str:
+    """What the calls of a run took, in lines of words."""
+    from calibration.rendering.text import counted
+    from judge.runs.budget import dollars
+
+    unknown, uncounted = found.unknown_cost, found.uncounted
     per_minute, per_dollar = (
         "not known" if rate is None else f"{rate:,.0f}" for rate in (found.per_minute, found.per_dollar)
     )
-    lines.append(f"  verdicts a minute: {per_minute}; verdicts a dollar: {per_dollar}")
-    if found.uncounted:
-        lines.append(f"  {found.uncounted:,} calls have no count of tokens and are in no sum")
-    if table is not None:
-        lines.append(f"  by {table.ref}: {dollars(found.by(table.of(model)))}")
-    print_lines(lines)
+    lines = [
+        f"{counted(found.calls, 'call')} with a verdict",
+        f"tokens: {found.uncached_input:,} uncached, {found.cached_input:,} cached, {found.output:,} output",
+        f"recorded: {dollars(found.known_micros)}, {counted(unknown, 'call')} of unknown cost",
+        f"verdicts a minute: {per_minute}; verdicts a dollar: {per_dollar}",
+    ]
+    if uncounted:
+        has, is_ = ("has", "is") if uncounted == 1 else ("have", "are")
+        lines.append(f"{counted(uncounted, 'call')} {has} no count of tokens and {is_} in no sum")
+    return "\n  ".join(lines)
 
 
 @app.command("list")
@@ -163,7 +180,7 @@ def show(
     """Show a judge's spec and its runs."""
     import json
 
-    from calibration.rendering.text import visible
+    from calibration.rendering.text import counted, visible
     from calibration.store.judges import get_judge, list_runs
     from calibration.store.rubrics import list_rubrics
     from judge.cli.output import print_json, print_lines
@@ -186,7 +203,9 @@ def show(
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         lines += [f"  {key}: {visible(text)}"] if value not in (None, "", []) else []
     for run in runs:
-        how = "imported" if run.origin.value == "import" else f"{run.units:,} units, {run.state.value}"
+        how = (
+            "imported" if run.origin.value == "import" else f"{counted(run.units, 'unit')}, {run.state.value}"
+        )
         rubric = refs.get(run.rubric_digest, short(run.rubric_digest))
         lines.append(f"  run {run.key[:12]} on {visible(run.dataset)} under {rubric}: {how}")
     print_lines(lines)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from judge.cli.importing import AsJson
+from judge.cli.prices import PriceInput, PriceOutput, check_amount, check_prices
 from judge.cli.run import Client
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
@@ -46,12 +47,8 @@ def probe(
     max_cost: Annotated[
         float | None, typer.Option(min=0, metavar="USD", help="Stop before the probe costs more.")
     ] = None,
-    price_input: Annotated[
-        float | None, typer.Option(min=0, metavar="USD", help="Price of a million input tokens.")
-    ] = None,
-    price_output: Annotated[
-        float | None, typer.Option(min=0, metavar="USD", help="Price of a million output tokens.")
-    ] = None,
+    price_input: PriceInput = None,
+    price_output: PriceOutput = None,
     gguf: Annotated[str | None, typer.Option(metavar="FILE", help="Weights of an embedded model.")] = None,
     client: Annotated[Client, typer.Option(help="Who makes the calls.")] = Client.AUTO,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be asked.")] = False,
@@ -66,8 +63,8 @@ def probe(
     from judge.cli.stores import opened
     from judge.probe_command import ProbeWanted, carry_out
 
-    if (price_input is None) != (price_output is None):
-        raise typer.BadParameter("give both --price-input and --price-output, or neither")
+    check_prices(price_input, price_output)
+    check_amount("--max-cost", max_cost)
     wanted = ProbeWanted(
         judge=judge,
         criterion=criterion,

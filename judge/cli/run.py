@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from judge.cli.importing import AsJson
+from judge.cli.prices import PriceInput, PriceOutput, check_amount, check_prices
 
 
 class Client(StrEnum):
@@ -79,12 +79,8 @@ def run(
             min=0, metavar="USD", help="Stop before the run, all its processes together, costs more."
         ),
     ] = None,
-    price_input: Annotated[
-        float | None, typer.Option(min=0, metavar="USD", help="Price of a million input tokens.")
-    ] = None,
-    price_output: Annotated[
-        float | None, typer.Option(min=0, metavar="USD", help="Price of a million output tokens.")
-    ] = None,
+    price_input: PriceInput = None,
+    price_output: PriceOutput = None,
     gguf: Annotated[
         str | None, typer.Option(metavar="FILE", help="Weights of an embedded model other than the default.")
     ] = None,
@@ -127,15 +123,8 @@ def run(
 
     if (dataset is None) == (set_ref is None):
         raise typer.BadParameter("name the items with either --set NAME or --dataset NAME")
-    if (price_input is None) != (price_output is None):
-        raise typer.BadParameter("give both --price-input and --price-output, or neither")
-    for option, amount in (
-        ("--max-cost", max_cost),
-        ("--price-input", price_input),
-        ("--price-output", price_output),
-    ):
-        if amount is not None and not math.isfinite(amount):
-            raise typer.BadParameter(f"{option} {amount} is no amount; give dollars, such as 2.50")
+    check_prices(price_input, price_output)
+    check_amount("--max-cost", max_cost)
     _check_rates({"--rate": rate, "--token-rate": token_rate})
     wanted = Wanted(
         judge=judge[0],

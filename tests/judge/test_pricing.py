@@ -10,8 +10,8 @@ import pytest
 
 from calibration.store.database import Store
 from calibration.store.judges import get_run
-from judge.calls import ModelReply, ModelRequest, Tokens
-from judge.pricing import load_prices, model_of, spent, verdicts_per_dollar
+from judge.calls import ModelReply, ModelRequest, Prices, Tokens
+from judge.pricing import load_prices, model_of, repriced, spent, verdicts_per_dollar
 from judge.runs.words import summary_words
 from rubrics.errors import DeclarationError, TableError
 from rubrics.order import OrderPolicy
@@ -57,6 +57,31 @@ def test_tokens_are_kept_apart_and_priced_again(store: Store, tmp_path: Path) ->
     assert "verdicts a dollar: 125,000" in words
     assert "300 uncached, 180 cached, 21 output" in words
     assert "by list@3: $0.0049" in words
+    # 480 at 2, cached ones too, and 21 at 8: 1,128 millionths; no fee for a call
+    assert found.by(Prices(2.0, 8.0)) == 1128
+    assert repriced(found, Prices(2.0, 8.0), model="not in any map") == {
+        "prices": {"input": 2.0, "output": 8.0},
+        "micros": 1128,
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--price-input", "2", "--price-output", "8"), 0, "  by the prices given: $0.0011\n"),
+        (("--price-input", "2"), 64, "give both --price-input and --price-output, or neither"),
+        (("--price-input", "2", "--price-output", "inf"), 64, "--price-output inf is no amount"),
+        (("--price-input", "2", "--price-output", "8", "--prices", "x"), 64, "give either --prices, or"),
+    ],
+)
+def test_prices_are_given_on_the_command_line(
+    sqlite_store: Store, words: tuple[str, ...], code: int, said: str
+) -> None:
+    """A run whose model is in no map of prices is priced by the prices given, both of them and no map."""
+    lay_down(sqlite_store, numbered(4), ONE)
+    done = carried_out(sqlite_store, planned(sqlite_store, ONE), counted)
+    shown = on(address(sqlite_store))("judge", "cost", done.run[:10], *words)
+    assert (shown.exit_code, said in shown.output) == (code, True)
 
 
 def test_a_map_is_refused_with_its_line_and_a_model_without_a_price_by_name(tmp_path: Path) -> None:
