@@ -24,8 +24,8 @@ from judge.cli.stores import now
 from judge.spec import JudgeSpec
 from rubrics.item import Item
 from rubrics.rubric import Rubric
+from tests.judge.cli.grading import answers
 from tests.judge.cli.records import address, on
-from tests.judge.cli.test_grade import answers
 from tests.judge.grading_world import (
     GOOD,
     NOW,

@@ -26,8 +26,8 @@ from judge.spec import JudgeSpec
 from rubrics.errors import JudgeNotAdmitted
 from rubrics.item import Item
 from rubrics.order import OrderPolicy
+from tests.judge.cli.grading import answers
 from tests.judge.cli.records import address, on, told
-from tests.judge.cli.test_grade import answers
 from tests.judge.grading_world import (
     DATASET,
     GOOD,

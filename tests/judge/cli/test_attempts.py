@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from calibration.store.database import Store
+from tests.judge.cli.grading import TRUE, answers
 from tests.judge.cli.records import address, on, told
-from tests.judge.cli.test_grade import TRUE, answers
 from tests.judge.grading_world import GOOD, WATCHFUL, admitted, item, lay_down, rule
 
 TWICE = WATCHFUL.model_copy(update={"name": "twice", "most_attempts": 2})

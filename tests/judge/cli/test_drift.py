@@ -16,8 +16,8 @@ from calibration.store.integrity import findings
 from calibration.store.items import Scope, iter_full_items
 from calibration.store.sets import get_set, iter_members
 from rubrics.item import Item
+from tests.judge.cli.grading import answers, prepared
 from tests.judge.cli.records import Run
-from tests.judge.cli.test_grade import answers, prepared
 from tests.judge.grading_world import BAD, GOOD, NOW, RUBRIC, item
 
 SLIPPED = "You have 90 days."

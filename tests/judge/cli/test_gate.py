@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from calibration.store.database import Store
-from tests.judge.cli.test_grade import FREE, TRUE, answers, prepared
+from tests.judge.cli.grading import FREE, TRUE, answers, prepared
 from tests.judge.grading_world import GOOD, item
 
 

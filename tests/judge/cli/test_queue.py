@@ -15,8 +15,8 @@ from calibration.store.chain import events
 from calibration.store.database import Store
 from calibration.store.integrity import findings
 from judge.cli.stores import now
+from tests.judge.cli.grading import answers
 from tests.judge.cli.records import Run, address, on, told
-from tests.judge.cli.test_grade import answers
 from tests.judge.cli.worlds import once
 from tests.judge.grading_world import GOOD, RUBRIC, item, lay_down
 
