@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 
 from sqlmodel import Session
 
 from calibration.calibrate.cases import has_claim
 from calibration.calibrate.evidence_set import EvidenceSet
-from calibration.report.supplement import Written
+from calibration.report.supplement import LENGTH, NO_FAMILY, Written, log2_length, own_family
 from calibration.store.items import iter_full_items
 from calibration.store.judges import StoredJudge
 from rubrics.criterion import Criterion
 from rubrics.item import Item
 from rubrics.scale import PreferenceScale
 
-LENGTH = "characters"
 RATIO = "candidate for each character of the other"
 
 
@@ -44,16 +42,14 @@ def written_of(
     """
     if not has_claim(criterion):
         return Written({}, RATIO, {}, "no candidate is declared, so that nothing is accepted")
-    families = {each.item.item_id: each.item.model_family.strip().lower() for each in evidence.placed}
-    named = {item: family for item, family in families.items() if family}
     model = judge.content.get("model")
-    why = None
-    if not named:
-        why = "no output names the family of models that wrote it (`model_family`)"
+    families = {each.item.item_id: each.item.model_family for each in evidence.placed}
+    own, why = own_family(families, str(model)), None
+    if not own:
+        why = NO_FAMILY
     elif not isinstance(model, str):
         why = f"of this judge ({judge.kind}) no single model is known"
-        named = {}
-    own = {item: family in str(model).lower() for item, family in named.items()}
+        own = {}
     paired = isinstance(criterion.scale, PreferenceScale)
     return Written(lengths, RATIO if paired else LENGTH, own, why)
 
@@ -64,11 +60,7 @@ def _lengths(session: Session, evidence: EvidenceSet, criterion: Criterion) -> I
         if not isinstance(item, Item):
             continue
         if not isinstance(scale, PreferenceScale):
-            yield item.item_id, _log2(item.output)
+            yield item.item_id, log2_length(item.output)
             continue
-        a, b = _log2(item.output_a), _log2(item.output_b)
+        a, b = log2_length(item.output_a), log2_length(item.output_b)
         yield item.item_id, b - a if scale.candidate == "B" else a - b
-
-
-def _log2(text: str | None) -> float:
-    return math.log2(max(len(text or ""), 1))

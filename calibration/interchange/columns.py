@@ -25,6 +25,7 @@ class Part(StrEnum):
     RATER = "rater"
     BLIND = "blind"
     GROUP = "group"
+    MODEL_FAMILY = "model_family"
     CRITERION = "criterion"
     JUDGE = "judge"
     REASON = "reason"

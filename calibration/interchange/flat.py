@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from calibration.evidence import Case
-from calibration.interchange.columns import KNOWN_NAMES, Plan
+from calibration.interchange.columns import KNOWN_NAMES, Part, Plan
 from calibration.interchange.doctor import Diagnosis, examine, settle_columns
 from calibration.interchange.gather import Gathered, gather
 from calibration.interchange.grid import DELIMITERS, Grid, Rejected, read_grid
@@ -23,6 +23,7 @@ from calibration.interchange.wide import lengthen
 from calibration.interchange.words import WordBook
 from calibration.labels import Assessment, ReferenceLabel, ReferenceRule
 from calibration.reference import resolve
+from calibration.report.supplement import LENGTH, NO_FAMILY, Written, log2_length, own_family
 from rubrics.errors import DeclarationError
 from rubrics.verdict import Outcome, UnknownReason, unknown
 
@@ -94,6 +95,19 @@ class FlatTable:
             of_item = facts[item_id]
             cases.append(Case(item_id, of_item.cluster, reference, outcome, of_item.slices))
         return cases
+
+    def written(self, judge: str) -> Written | None:
+        """How long the outputs are and which are of the judge's own family; None without an output column.
+
+        An empty cell is an output that is not known. The judge's family is told from its name alone.
+        """
+        if Part.OUTPUT not in self.columns:
+            return None
+        facts = self._gathered.facts
+        lengths = {item: log2_length(text) for item, of in facts.items() if (text := of.of(Part.OUTPUT))}
+        own = own_family({item: of.of(Part.MODEL_FAMILY) for item, of in facts.items()}, judge)
+        why = None if any(own.values()) else f"no family in model_family stands in the judge's name {judge!r}"
+        return Written(lengths, LENGTH, own, why if own else NO_FAMILY)
 
     def warnings_on(self, criterion: str, judge: str) -> tuple[str, ...]:
         """The table's warnings and those on one judge's rows."""

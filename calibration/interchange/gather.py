@@ -22,6 +22,8 @@ from rubrics.verdict import Outcome, UnknownReason, Verdict, unknown
 
 _INCONSISTENT = unknown(UnknownReason.INCONSISTENT, "votes")
 _NAMED_DIFFERENCES = 4
+_SHARED = (Part.INPUT, Part.OUTPUT, Part.GROUP, Part.MODEL_FAMILY)
+"""The parts that are of the item, as they stand first in its facts."""
 
 
 class Label(NamedTuple):
@@ -49,12 +51,16 @@ class Facts(NamedTuple):
     """What is true of an item whoever judges it."""
 
     cells: tuple[str, ...]
-    """Input, output, group, cluster and slices as written, for comparison."""
+    """Input, output, group, family of models, cluster and slices as written, for comparison."""
     cluster: str
     alone: bool
     """True where a cluster column exists and is empty for the item."""
     slices: tuple[tuple[str, str], ...]
     line: int
+
+    def of(self, part: Part) -> str:
+        """The cell of a part that is of the item, "" where it is empty or there is no such column."""
+        return self.cells[_SHARED.index(part)]
 
 
 @dataclass(slots=True)
@@ -105,7 +111,7 @@ class _Gatherer:
         self._null = book.null_as
         self._reader = RowReader(layout, book, self.found.words)
         self._seen: dict[Key, tuple[int, list[str]]] = {}
-        shared = [layout.at[part] for part in (Part.INPUT, Part.OUTPUT, Part.GROUP)]
+        shared = [layout.at[part] for part in _SHARED]
         cluster = [] if layout.cluster is None else [layout.cluster]
         self._fact_places = [*shared, *cluster, *(place for _, place in layout.slices)]
         self._fact_cells = itemgetter(*self._fact_places)

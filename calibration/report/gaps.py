@@ -102,10 +102,11 @@ def _leanings(report: CalibrationReport) -> Iterator[tuple[str, str]]:
     """Length and the judge's own family, where nothing is known of them or nothing follows."""
     length, family = report.verbosity, report.self_preference
     if length is None or family is None:
-        yield "verbosity", "the texts are not here: whether long answers are accepted more was not looked at"
+        yield "verbosity", "not assessable: the texts of the outputs are not here (in a table: column output)"
         yield (
             "self_preference",
-            "not assessable: which models wrote the answers, and which judged, is not here",
+            "not assessable: which models wrote the outputs is not here (in a table: columns output and "
+            "model_family, and judges called by their models)",
         )
         return
     if length.odds_per_doubling.undefined is not None:

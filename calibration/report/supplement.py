@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -53,6 +54,24 @@ class Written:
     """By item id, whether the judge's own family of models wrote it; items that name no family are absent."""
     not_assessable: str | None = None
     """Why nothing can be said of the judge's own family."""
+
+
+LENGTH = "characters"
+NO_FAMILY = "no output names the family of models that wrote it (`model_family`)"
+
+
+def log2_length(text: str | None) -> float:
+    """log2 of the characters of a text; 0 for an empty one."""
+    return math.log2(max(len(text or ""), 1))
+
+
+def own_family(families: Mapping[str, str], model: str) -> dict[str, bool]:
+    """By item id whether the judge's own family wrote the output: its name stands in the name of the model.
+
+    Items whose family is blank are absent.
+    """
+    named = {item: family.strip().lower() for item, family in families.items()}
+    return {item: family in model.lower() for item, family in named.items() if family}
 
 
 @dataclass(frozen=True, slots=True)

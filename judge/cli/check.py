@@ -81,8 +81,8 @@ Examine a judge from a table of human and judge labels.
 
 The table has one row per item with the columns [bold]id[/bold], [bold]human_label[/bold] and \
 [bold]judge_label[/bold] (pass, fail, cannot_decide or empty). Optional columns are input, output, rater, \
-blind, group, criterion, judge, reason, detail, adjudicated_label, note, source and slice_*; all others are \
-kept as tags.
+blind, group, model_family, criterion, judge, reason, detail, adjudicated_label, note, source and slice_*; \
+all others are kept as tags.
 """
 
 

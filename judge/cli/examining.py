@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -205,7 +205,7 @@ def _examine(table: FlatTable, wanted: Wanted, policy: AdmissionPolicy | None) -
                 scope=ReportScope(judge=judge, criterion=criterion),
                 policy=policy,
                 assessments=assessments,
-                supplement=wanted.supplement,
+                supplement=replace(wanted.supplement, written=table.written(judge)),
                 warnings=table.warnings_on(criterion, judge),
             )
             reports.append(report)

@@ -372,3 +372,42 @@ def test_the_strange_texts_of_the_sample_survive() -> None:
     found = parse_table(data, name="t.csv", options=ReadOptions(on_repeat=OnRepeat.LAST))
     assert {"007", "KB-05", "KB-07", "KB-19"} <= set(labels(found))
     assert len(labels(found)) == 19
+
+
+WRITTEN = "id,judge,human_label,judge_label,output,model_family"
+
+
+def test_texts_and_families_are_of_the_items() -> None:
+    """log2 of the characters; the family whose name stands in the judge's; an empty cell is not known."""
+    rows = ("1,gpt-4.1,pass,pass,12345678,GPT", "2,gpt-4.1,fail,fail,1234,claude", "3,gpt-4.1,fail,pass,,")
+    found = table(WRITTEN, *rows).written("gpt-4.1")
+    assert found is not None
+    assert (found.log2_length, found.own_family) == ({"1": 3.0, "2": 2.0}, {"1": True, "2": False})
+    assert found.not_assessable is None
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "judge", "why"),
+    [
+        (f"{BASE},output,model_family", "1,pass,pass,a,gpt", "strict", "the judge's name 'strict'"),
+        (f"{BASE},output,model_family", "1,pass,pass,a,", "gpt", "no output names the family"),
+        (f"{BASE},output", "1,pass,pass,a", "gpt", "no output names the family"),
+    ],
+)
+def test_whose_family_is_not_known_says_what_is_missing(head: str, row: str, judge: str, why: str) -> None:
+    """No judge that is called by its model, or nobody who says who wrote the outputs."""
+    found = table(head, row).written(judge)
+    assert found is not None
+    assert why in (found.not_assessable or "")
+
+
+def test_without_the_texts_nothing_is_known_of_their_length() -> None:
+    """A table without an output column, whatever it says of families."""
+    assert table(f"{BASE},model_family", "1,pass,pass,gpt").written("gpt") is None
+
+
+def test_an_item_has_one_family() -> None:
+    """Two rows of an item that name different families contradict each other."""
+    rows = ("1,a,pass,pass,x,gpt", "1,b,pass,pass,x,claude")
+    with pytest.raises(TableError, match="model_family 'claude' of id '1' contradicts line 2"):
+        table(WRITTEN, *rows)

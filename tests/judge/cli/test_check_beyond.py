@@ -65,3 +65,32 @@ def test_several_criteria_are_examined_together_too(tmp_path: Path) -> None:
     assert [r["criterion"] for r in found["whole_rubric"]] == ["(whole rubric)"]
     assert found["whole_rubric"][0]["counts"]["reference_fail"] == 60
     assert "All criteria together" in run("check", path, "--far-limit", "0.1").stdout
+
+
+def test_length_and_own_family_are_looked_at_where_the_table_tells(tmp_path: Path) -> None:
+    """Long outputs and its own family's pass more often; without the columns the report asks for them."""
+    rows = [
+        {
+            "id": f"i{n}",
+            "judge": "gpt-4.1",
+            "human_label": "fail" if n % 2 else "pass",
+            # accepts what is long of its own family, and every sixth of the others
+            "judge_label": "pass" if (n % 4 < 2 and n % 5) or n % 6 == 0 else "fail",
+            "output": "x" * (200 + n if n % 5 else 50 + n),
+            "model_family": "GPT" if n % 4 < 2 else "claude",
+        }
+        for n in range(240)
+    ]
+    told = json.loads(run("check", str(tables.write_csv(tmp_path / "t.csv", rows)), "--json").stdout)
+    assert told["verbosity"]["odds_per_doubling"]["lower"] > 1
+    own, others = told["self_preference"]["own_family"], told["self_preference"]["others"]
+    # failures are odd: n % 4 = 1 is its own, and 48 of 60 are no multiple of 5; no odd n is a multiple of 6
+    assert [(each["x"], each["n"]) for each in (own, others)] == [(48, 60), (0, 60)]
+    assert told["self_preference"]["lower"] > 0
+    assert not {"verbosity", "self_preference"} & {gap["name"] for gap in told["not_assessed"]}
+    bare = [{key: row[key] for key in ("id", "judge", "human_label", "judge_label")} for row in rows]
+    told = json.loads(run("check", str(tables.write_csv(tmp_path / "b.csv", bare)), "--json").stdout)
+    gaps = {gap["name"]: gap["reason"] for gap in told["not_assessed"]}
+    assert (told.get("verbosity"), told.get("self_preference")) == (None, None)
+    assert "not assessable" in gaps["verbosity"]
+    assert "output and model_family" in gaps["self_preference"]
