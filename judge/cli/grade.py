@@ -140,10 +140,13 @@ def _words(grade: Mapping[str, Any], graders: Sequence[Any]) -> tuple[str, ...]:
 def _counted(found: Sequence[Mapping[str, Any]], ref: str, skipped: int) -> list[str]:
     from collections import Counter
 
-    counted = Counter(g["overall"] for g in found)
-    said = ", ".join(f"{n} {w}" for w, n in sorted(counted.items()))
-    lines = [f"{len(found)} items under {ref}: {said}."] if found else []
-    return lines + ([f"{skipped} items were graded before and are in the file."] if skipped else [])
+    from calibration.rendering.text import counted
+
+    said = ", ".join(f"{n} {w}" for w, n in sorted(Counter(g["overall"] for g in found).items()))
+    lines = [f"{counted(len(found), 'item')} under {ref}: {said}."] if found else []
+    were, are = ("was", "is") if skipped == 1 else ("were", "are")
+    before = f"{counted(skipped, 'item')} {were} graded before and {are} in the file."
+    return [*lines, before] if skipped else lines
 
 
 def _appointed(graders: Sequence[Any]) -> list[str]:
@@ -178,20 +181,25 @@ def _remarks(given: Any) -> list[str]:
     """What a reader must know of some items: where they lie, who waits, how often they were tried."""
     from collections import Counter
 
+    from calibration.rendering.text import counted
+
     found = given.objects
     flags = Counter(flag["sentence"] for g in found for flag in g["flags"] if "sentence" in flag)
-    lines = [f"{n} of {len(found)} items: {said}." for said, n in flags.most_common(5)]
+    lines = [f"{n} of {counted(len(found), 'item')}: {said}." for said, n in flags.most_common(5)]
     if len(flags) > 5:
-        lines.append(f"and {len(flags) - 5} more remarks like these (--json lists them).")
+        lines.append(f"and {counted(len(flags) - 5, 'more remark')} of this kind (--json lists all).")
     waiting = sum(any(c["queued"] for c in g["criteria"]) for g in found)
     if waiting and given.recorded:
-        lines.append(f"{waiting} items wait for a person: `voirdire grades queue`.")
+        waits = "waits" if waiting == 1 else "wait"
+        lines.append(f"{counted(waiting, 'item')} {waits} for a person: `voirdire grades queue`.")
     again = [g for g in found if g["attempt"] > 1]
     if again:
         most = max(again, key=lambda g: g["attempt"])
         bounds = [c["far"]["bound_after_attempts"] for c in most["criteria"] if c.get("far")]
         bound = f": an item that fails is accepted with up to {max(bounds):.0%}" if bounds else ""
-        lines.append(f"{len(again)} items were graded before, {most['attempt']} times at most{bound}.")
+        were = "was" if len(again) == 1 else "were"
+        times = f"{most['attempt']} times at most{bound}"
+        lines.append(f"{counted(len(again), 'item')} {were} graded before, {times}.")
     return lines
 
 
@@ -218,12 +226,13 @@ def _rated(corrected: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _print_preview(found: Mapping[str, Any], *, as_json: bool) -> None:
+    from calibration.rendering.text import counted
     from judge.cli.output import print_json, print_lines
 
     if as_json:
         print_json(found)
         return
-    lines = [f"{found['items']} items under {found['rubric']}; nothing is graded."]
+    lines = [f"{counted(found['items'], 'item')} under {found['rubric']}; nothing is graded."]
     for each in found["graders"]:
         cost = each["cost_micros"]
         said = "makes no paid call" if cost == 0 else "cost unknown"

@@ -221,7 +221,9 @@ def test_a_preview_grades_nothing(sqlite_store: Store, tmp_path: Path) -> None:
     file = answers(tmp_path, [item("x1", GOOD)])
     found = told(db("grade", file, *TRUE, "--dry-run", "--json"))
     assert (found["items"], found["graders"][0]["cost_micros"]) == (1, 0)
-    assert "makes no paid call" in db("grade", file, *TRUE, "--dry-run").stdout
+    said = db("grade", file, *TRUE, "--dry-run").stdout
+    assert said.startswith("1 item under ")
+    assert "makes no paid call" in said
     with sqlite_store.read() as session:
         assert list(iter_grades(session=session)) == []
 
