@@ -88,7 +88,7 @@ def _ground(report: CalibrationReport) -> Iterator[tuple[str, str]]:
     if report.adjudication is not None and report.adjudication.undefined is not None:
         yield "adjudication", report.adjudication.undefined
     if report.position is None:
-        yield "position", "one order per item: whether order moves the verdict was not looked at"
+        yield "position", "not assessable: one order per item; whether order moves verdicts is not known"
     if report.repeats is None:
         yield "repeats", "one verdict per item: whether a repeat gives the same verdict was not looked at"
     yield from _leanings(report)
@@ -102,11 +102,11 @@ def _leanings(report: CalibrationReport) -> Iterator[tuple[str, str]]:
     """Length and the judge's own family, where nothing is known of them or nothing follows."""
     length, family = report.verbosity, report.self_preference
     if length is None or family is None:
-        yield "verbosity", "not assessable: the texts of the outputs are not here (in a table: column output)"
+        yield "verbosity", "not assessable: the texts of the outputs are not here; a table has them in output"
         yield (
             "self_preference",
-            "not assessable: which models wrote the outputs is not here (in a table: columns output and "
-            "model_family, and judges called by their models)",
+            "not assessable: which models wrote the outputs is not here; a table needs the columns output "
+            "and model_family, and judges called by their models",
         )
         return
     if length.odds_per_doubling.undefined is not None:

@@ -98,7 +98,7 @@ def test_what_is_not_assessable_says_why() -> None:
     """No texts, no family, one family only, too few failures, no variation: each its own words."""
     cases, written = planted()
     assert "not assessable" in gaps(report_of(cases, None))["self_preference"]
-    assert "column output" in gaps(report_of(cases, None))["verbosity"]
+    assert "texts of the outputs are not here" in gaps(report_of(cases, None))["verbosity"]
     nobody = Written(written.log2_length, "characters", {}, "no output names the family")
     assert gaps(report_of(cases, nobody))["self_preference"] == "not assessable: no output names the family"
     alone = Written(written.log2_length, "characters", dict.fromkeys(written.own_family, True))
