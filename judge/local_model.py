@@ -30,7 +30,7 @@ from pydantic import SecretStr
 from judge.calls import ModelReply, ModelRequest, Transport
 from judge.local_server import EXIT_NO_MODEL, EXIT_NO_RUNTIME
 from judge.model_client import LiteLLMTransport
-from judge.retries import RetryingClient, RetryPolicy
+from judge.retries import RetryingClient, RetryPolicy, Turn
 from judge.spec import DEFAULT_CONTEXT, Endpoint, Labels, ModelJudge, Parameters, ReasonPlace
 from judge.templates import load_prompt
 from rubrics.errors import DeclarationError, ExecutionError
@@ -79,10 +79,12 @@ class LocalModel:
         """The address to ask; `client` spreads the calls over all of them."""
         return self.api_bases[0]
 
-    def client(self, *, rng: Random, policy: RetryPolicy | None = None) -> RetryingClient:
+    def client(
+        self, *, rng: Random, policy: RetryPolicy | None = None, turn: Turn | None = None
+    ) -> RetryingClient:
         """A client for this model; nobody bills its calls."""
         transport = LiteLLMTransport(api_key=self.api_key, free=True, deadline_s=CALL_DEADLINE_S)
-        return RetryingClient(Spread(transport, self.api_bases), rng=rng, policy=policy)
+        return RetryingClient(Spread(transport, self.api_bases), rng=rng, policy=policy, turn=turn)
 
 
 class Spread:

@@ -126,7 +126,7 @@ class RetryingClient:
         """Take the transport.
 
         With a gate no more attempts are in flight than the provider seems to take. `turn` waits until an
-        attempt after the first may be made; the first one's turn is the caller's business.
+        attempt may be made: the last thing before each, for turns taken ahead would all be used at once.
         """
         self._gate, self._turn = gate, turn
         self._transport = transport
@@ -148,9 +148,8 @@ class RetryingClient:
         while True:
             due = self._clock()
             await self._wait(wait)
-            if attempts and self._turn is not None:
-                await self._turn(request)
             number = await self._gate.enter() if self._gate else 0
+            await self._take_turn(request)
             if self._finishing.is_set():
                 self._give_up(number, attempts, failure)
             started = self._clock()
@@ -197,6 +196,15 @@ class RetryingClient:
             pause *= 1 + 0.1 * self._rng.random()
         if max(wait, pause) > 0:
             await self._unless_finishing(self._sleep(max(wait, pause)))
+
+    async def _take_turn(self, request: ModelRequest) -> None:
+        """Wait for the attempt's turn; for another one where all had to pause since it was asked for."""
+        if self._turn is None:
+            return
+        await self._unless_finishing(self._turn(request))
+        if self._paused_until > self._clock() and not self._finishing.is_set():
+            await self._wait(0.0)
+            await self._unless_finishing(self._turn(request))
 
     async def _unless_finishing(self, wait: Awaitable[None]) -> None:
         """Wait, or until the client is told to finish."""

@@ -162,7 +162,6 @@ def ask(store: Store, plan: RunPlan, wanted: Wanted, *, done: int, cap_micros: i
             max_cost_micros=cap_micros,
             tariff=tariff,
             any_model=wanted.any_model,
-            pacer=pacer,
             now=now,
         )
         return run_judge(

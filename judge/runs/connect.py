@@ -85,7 +85,7 @@ def connected(
         return
     if judge.endpoint is Endpoint.EMBEDDED:
         with serve(judge, gguf) as model:
-            yield Connection(lambda: model.client(rng=Random()), model.api_base, model.parallel)
+            yield Connection(lambda: model.client(rng=Random(), turn=turn), model.api_base, model.parallel)
         return
     without_litellm = _is_direct(judge, direct)
     if judge.endpoint is Endpoint.PROVIDER and (missing := missing_key(judge.model)):

@@ -1,8 +1,9 @@
 """The embedded engine: asyncio in one process, the verdict table as the checkpoint.
 
-Units are read in chunks and skipped where they have their verdict. For each other one: the call is prepared,
-its cost set aside, its intent committed, the call made, its answer handed to the recorder. An answer makes
-room for the next intent, and the commit that makes this intent durable stores the answer too: so never more
+One task lines up: it reads units in chunks, skips those that have their verdict and prepares the calls of the
+others, some ahead. As many askers as calls may be in flight take them from that line: the cost is set aside,
+the intent committed, the call made, its answer handed to the recorder. Only then does an asker take its next
+call, in the same step, and the commit that makes that intent durable stores the answer too: so never more
 calls than may be in flight have an answer that is not stored, and after a kill at most those are made again.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -32,12 +33,11 @@ from judge.runs.bench import BaselineBench, Bench, needs_items, seat
 from judge.runs.budget import Budget, Tariff, dollars
 from judge.runs.entries import answer_entries, call_entry, not_sent, reused_entry, unread_entry
 from judge.runs.members import read_members
-from judge.runs.pacing import Pacer
 from judge.runs.plan import RunPlan, Unit
 from judge.runs.provider_watch import ProviderWatch
 from judge.runs.recorder import PATIENCE_S, Recorder, bound_cache, require_space
 from judge.runs.summary import Clocked, Progress, StopKind, Stopped
-from judge.runs.turns import Turn
+from judge.runs.turns import Place, Turn
 from judge.runs.units import CHUNK, all_items, chunks, open_units
 from judge.spec import ModelJudge
 from rubrics.errors import DeclarationError
@@ -46,6 +46,9 @@ T = TypeVar("T")
 
 NAME_SHOWN = 80
 """Characters of a model's name that a sentence repeats."""
+GROUPS_A_ROUND = 4
+"""Commits among which the intents of all calls in flight are spread: else they start and end all at once."""
+LEAST_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +63,20 @@ class RunOptions:
     """By which prices money is set aside before a call."""
     any_model: bool = False
     """Whether the run goes on where the provider says that another model answers."""
-    pacer: Pacer | None = None
-    """Gives each call its turn; None asks as fast as answers come."""
     patience_s: float = PATIENCE_S
     """How long a database that fails is waited for."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """A call that is ready to be made."""
+
+    place: Place
+    unit: Unit
+    call: Prepared
+    aside: int | None
+    """What is set aside for its cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +107,15 @@ class Engine:
         self._client, self._served_at = client, served_at
         self._on_progress = on_progress
         self._turn = turn
-        self._room = asyncio.Semaphore(options.concurrency)
+        self._line: asyncio.Queue[_Due | None] = asyncio.Queue(options.concurrency)
+        self._door = asyncio.Lock()
+        """One asker at a time takes its call, so that they start in the order of the line."""
         self._provider = ProviderWatch(options.concurrency)
         self._models: set[str] = set()
         self._ending = asyncio.Event()
         self._reading = ThreadPoolExecutor(1, "voirdire-reader")
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._askers: list[asyncio.Task[None]] = []
+        self._all_asked = False
         self._crash: Exception | None = None
         self._budget = Budget(options.max_cost_micros)
         self._done = 0
@@ -133,13 +148,20 @@ class Engine:
             self._run_key,
             now=options.now,
             backlog=max(options.concurrency, CHUNK),
+            at_once=max(LEAST_AT_ONCE, options.concurrency // GROUPS_A_ROUND),
             patience_s=options.patience_s,
         )
         async with self._recorder:
+            lining_up = asyncio.create_task(self._line_up(self._bench), name="line")
+            self._askers = [asyncio.create_task(self._ask_on()) for _ in range(options.concurrency)]
             try:
-                await self._feed(self._bench)
+                await asyncio.wait(self._askers)
+            except BaseException:
+                self._end()
+                raise
             finally:
-                await self._land()
+                lining_up.cancel()
+                await asyncio.wait([*self._askers, lining_up])
 
     def stop(self, kind: StopKind, sentence: str) -> None:
         """Make no further call; those in flight are waited for. The first reason stands."""
@@ -154,11 +176,16 @@ class Engine:
             self._client.finish()
         self.on_stop()
 
+    def _fail(self, error: Exception) -> None:
+        """End the run by an error; the first one is raised by `work`."""
+        self._crash = self._crash or error
+        self._end()
+
     def abandon(self) -> None:
         """Stop at once: calls in flight are given up, and their intents stay unresolved."""
         self.abandoned = True
-        for task in self._tasks:
-            task.cancel()
+        for asker in self._askers:
+            asker.cancel()
 
     async def _aside(self, read: Callable[[], T]) -> T:
         """What is read from the store, in the one thread that reads: each further one would keep memory."""
@@ -183,22 +210,23 @@ class Engine:
         self.note = bench.note if isinstance(bench, BaselineBench) else ""
         return bench
 
-    async def _feed(self, bench: Bench) -> None:
-        """Hand out units until none is left or the run stops."""
-        number = 0
-        async with aclosing(self._chunks()) as parts:
-            async for part in parts:
-                for place, unit in enumerate(part):
-                    if self._turn is not None and not await self._unless_ending(
-                        self._turn.wait((number, place))
-                    ):
-                        return
-                    await self._room.acquire()
-                    if self._halted() or not await self._hand_out(unit, bench):
-                        return
-                number += 1
-        if self._turn is not None:
-            self._turn.leave()
+    async def _line_up(self, bench: Bench) -> None:
+        """Prepare the call of one open unit after the other, until none is left or the run stops."""
+        try:
+            async with aclosing(self._chunks()) as parts:
+                number = 0
+                async for part in parts:
+                    for place, unit in enumerate(part):
+                        if self._halted():
+                            return
+                        await self._line_up_one(unit, bench, (number, place))
+                    number += 1
+            await self._line.put(None)
+        except Exception as error:  # noqa: BLE001  raised by `work`, once the calls in flight have landed
+            self._fail(error)
+        finally:
+            with suppress(asyncio.QueueFull):  # then no asker waits at the line
+                self._line.put_nowait(None)
 
     async def _chunks(self) -> AsyncGenerator[list[Unit | JudgeVerdict]]:
         """The open units; the next chunk is read while this one is handed out."""
@@ -218,18 +246,18 @@ class Engine:
             return None
         return asyncio.get_running_loop().run_in_executor(self._reading, self._read, keys)
 
-    async def _hand_out(self, unit: Unit | JudgeVerdict, bench: Bench) -> bool:
-        """Start the unit's call, or store what is known without one; False where the cap allows no call."""
+    async def _line_up_one(self, unit: Unit | JudgeVerdict, bench: Bench, place: Place) -> None:
+        """Put the unit's call into the line, or store what is known without one."""
         ready = bench.ready(unit) if isinstance(unit, Unit) else (unit,)
         for known in ready.known if isinstance(ready, Prepared) else ready:
             await self._keep((known,))
         if isinstance(unit, Unit) and isinstance(ready, Prepared):
             others = (self._is_other(each.reported_model) for each in unit.same.values())
             if not _is_same(unit, ready) or any(others):
-                return await self._start(unit, ready)
-            await self._reuse(unit, ready)
-        self._room.release()
-        return True
+                aside = self._options.tariff.at_most(ready.request)
+                await self._line.put(_Due(place, unit, ready, aside))
+            else:
+                await self._reuse(unit, ready)
 
     async def _reuse(self, unit: Unit, call: Prepared) -> None:
         """Take over what the very same call has answered in another run."""
@@ -244,23 +272,35 @@ class Engine:
             bound_cache(session)
             return list(open_units(session=session, plan=self._plan, run_key=self._run_key, keys=keys))
 
-    async def _start(self, unit: Unit, call: Prepared) -> bool:
-        """Set the call's cost aside and start it; False where the run stops or the cap allows no call."""
-        if not await self._has_turn(call):
-            return False
-        aside = self._options.tariff.at_most(call.request)
-        if not await self._budget.set_aside(aside):
-            self.stop(StopKind.COST_CAP, self._cap_reached(aside or 0))
-            return False
-        task = asyncio.create_task(self._ask(unit, call, aside))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return True
+    async def _ask_on(self) -> None:
+        """Make one call after the other, until all are made or the run stops."""
+        try:
+            while (due := await self._next()) is not None:
+                await self._ask(due.unit, due.call, due.aside)
+        except Exception as error:  # noqa: BLE001  raised by `work`, once the other calls have landed
+            self._fail(error)
 
-    async def _has_turn(self, call: Prepared) -> bool:
-        """Wait for the call's turn where the run has a pace; False where the run ends before it comes."""
-        pacer = self._options.pacer
-        return pacer is None or await self._unless_ending(pacer.turn(call.request))
+    async def _next(self) -> _Due | None:
+        """The next call of the line, its cost set aside; None where none is left or the run stops."""
+        async with self._door:
+            if self._all_asked or self._halted():
+                return None
+            due = await self._line.get()
+            if due is None:
+                self._all_asked = True
+                if self._turn is not None:
+                    self._turn.leave()
+                return None
+            if self._halted() or not await self._has_turn(due.place):
+                return None
+            if not await self._budget.set_aside(due.aside):
+                self.stop(StopKind.COST_CAP, self._cap_reached(due.aside or 0))
+                return None
+            return due
+
+    async def _has_turn(self, place: Place) -> bool:
+        """Wait for the judge's turn where several are asked; False where the run ends before it comes."""
+        return self._turn is None or await self._unless_ending(self._turn.wait(place))
 
     async def _unless_ending(self, waiting: Coroutine[Any, Any, None]) -> bool:
         """Wait; False where the run ends before that is over."""
@@ -277,17 +317,11 @@ class Engine:
 
     async def _ask(self, unit: Unit, call: Prepared, aside: int | None) -> None:
         """The calls of one unit: one, and a second where the judge asks again for what cannot be read."""
-        try:
-            answer = await self._made(unit, call, aside)
-            if answer is not None and self._asks_again(unit, answer.verdicts):
-                await self._ask_again(unit, answer)
-            elif answer is not None:
-                await self._keep(answer.verdicts, unit=unit, call=call, call_key=answer.call_key)
-        except Exception as error:  # noqa: BLE001  raised by `work`, once the other calls have landed
-            self._crash = self._crash or error
-            self._end()
-        finally:
-            self._room.release()
+        answer = await self._made(unit, call, aside)
+        if answer is not None and self._asks_again(unit, answer.verdicts):
+            await self._ask_again(unit, answer)
+        elif answer is not None:
+            await self._keep(answer.verdicts, unit=unit, call=call, call_key=answer.call_key)
 
     def _asks_again(self, unit: Unit, verdicts: Sequence[JudgeVerdict]) -> bool:
         judge = self._plan.judge
@@ -302,8 +336,6 @@ class Engine:
         if not isinstance(call, Prepared):
             raise DeclarationError(f"item {unit.question.item.item_id!r} changed while it was judged")
         aside = self._options.tariff.at_most(call.request)
-        if not await self._has_turn(call):
-            return
         if not await self._budget.set_aside(aside):
             self.stop(StopKind.COST_CAP, self._cap_reached(aside or 0))
             return
@@ -403,11 +435,6 @@ class Engine:
             self._on_progress(
                 Progress(self._plan.units, self._done, failed, spent, stopping, interrupted=interrupted)
             )
-
-    async def _land(self) -> None:
-        """Wait for the calls in flight."""
-        while self._tasks:
-            await asyncio.wait(self._tasks)
 
     def _halted(self) -> bool:
         if self._recorder.cancelled:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
 from dataclasses import dataclass
@@ -83,9 +84,14 @@ class Pacer:
         self.pace = pace
         self._requests = None if pace.requests is None else _limiter(pace.requests, clock)
         self._tokens = None if pace.tokens is None else _limiter(pace.tokens, clock)
+        self._in_order = asyncio.Lock()
 
     async def turn(self, request: ModelRequest) -> None:
         """Wait until the request may be sent."""
+        async with self._in_order:
+            await self._taken(request)
+
+    async def _taken(self, request: ModelRequest) -> None:
         if self.pace.tokens is not None and self._tokens is not None:
             left, piece = tokens_of(request), self.pace.tokens.at_once
             while left > 0:  # in pieces: the limiter never admits more than may come at once

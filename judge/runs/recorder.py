@@ -1,8 +1,9 @@
 """One writer for all calls in flight: intents and answers are committed in groups, in a thread of its own.
 
-While one group is being committed the next one gathers, so that a slow disk makes larger groups and never a
-queue. An intent is durable before its call may start. Where the database fails for a while, the group is
-tried again under the same keys, so that nothing is stored twice; no call starts meanwhile.
+While one group is being committed what comes next gathers. A group holds so many intents at most: calls that
+start together end together, and all would wait for one long commit. An intent is durable before its call may
+start. Where the database fails for a while, the group is tried again under the same keys, so that nothing is
+stored twice; no call starts meanwhile.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 import shutil
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -41,6 +43,8 @@ ASKED_EVERY_S = 0.25
 CACHE_KIB = 2048
 """Of SQLite's pages, for each of the two connections of a run: memory that does not grow with the run."""
 _BOUND = "voirdire_bound_cache"
+Answered = VerdictEntry | FaultEntry
+Entry = CallEntry | Answered
 SPARE_BYTES = 1 << 20
 SPARE_BYTES_A_CALL = 64 << 10
 """Free space without which no call starts: room for the answers in flight."""
@@ -66,15 +70,14 @@ class _Group:
             else:
                 each.set_exception(error)
 
-    @property
-    def answers(self) -> int:
-        """Answers that wait to be stored."""
-        return len(self.verdicts) + len(self.faults)
-
-    @property
-    def empty(self) -> bool:
-        """Whether there is nothing to commit."""
-        return not (self.calls or self.answers)
+    def add(self, entry: Entry) -> None:
+        """Take one thing into the group."""
+        if isinstance(entry, CallEntry):
+            self.calls.append(entry)
+        elif isinstance(entry, VerdictEntry):
+            self.verdicts.append(entry)
+        else:
+            self.faults.append(entry)
 
 
 class Recorder:
@@ -91,8 +94,10 @@ class Recorder:
         *,
         now: Callable[[], datetime],
         backlog: int,
+        at_once: int,
         patience_s: float = PATIENCE_S,
     ) -> None:
+        """Take so many intents a group at most, and let who answers wait behind so many answers."""
         self._store = store
         self._run_key = run_key
         self._now = now
@@ -102,7 +107,11 @@ class Recorder:
         self._thread = ThreadPoolExecutor(1, "voirdire-recorder")
         self._wake = asyncio.Event()
         self._closing = threading.Event()
-        self._group = _Group()
+        self._at_once = at_once
+        self._handed: deque[tuple[tuple[Entry, ...], asyncio.Future[None] | None]] = deque()
+        """What is not in a group yet, oldest first: stored together or not at all, and who waits for it."""
+        self._intents = self._answers = 0
+        """How many of these there are in it."""
         self._task: asyncio.Task[None] | None = None
         self.failure: Exception | None = None
         self._ask_at = 0.0
@@ -123,35 +132,45 @@ class Recorder:
     async def intend(self, call: CallEntry) -> None:
         """Return once the intent is durable; the call may start then."""
         self._check()
-        group = self._group
-        group.calls.append(call)
-        await self._committed(group)
+        self._intents += 1
+        await self._stored((call,))
 
-    def put(self, answer: VerdictEntry | FaultEntry) -> None:
-        """Hand over an answer without waiting; it is stored with the next group, while the database holds."""
-        if isinstance(answer, VerdictEntry):
-            self._group.verdicts.append(answer)
-        else:
-            self._group.faults.append(answer)
+    def put(self, *answers: Answered) -> None:
+        """Hand over answers without waiting; they go into the next group, while the database holds."""
+        self._answers += len(answers)
+        self._handed.append((answers, None))
         self._wake.set()
 
-    async def keep(self, *answers: VerdictEntry | FaultEntry) -> None:
+    async def keep(self, *answers: Answered) -> None:
         """Hand over the answers of one call, stored together or not at all.
 
         Waits only where as many are waiting as may be in flight.
         """
         self._check()
-        group = self._group
-        for answer in answers:
-            self.put(answer)
-        if group.answers >= self._backlog:
-            await self._committed(group)
+        if self._answers + len(answers) < self._backlog:
+            self.put(*answers)
+            return
+        self._answers += len(answers)
+        await self._stored(answers)
 
-    async def _committed(self, group: _Group) -> None:
-        self._wake.set()
+    async def _stored(self, entries: tuple[Entry, ...]) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        group.waiting.append(turn)
+        self._handed.append((entries, turn))
+        self._wake.set()
         await turn
+
+    def _next_group(self) -> _Group:
+        """The oldest of what was handed over, up to the last intent that it may hold."""
+        group = _Group()
+        while self._handed and len(group.calls) < self._at_once:
+            entries, turn = self._handed.popleft()
+            for entry in entries:
+                group.add(entry)
+            if turn is not None:
+                group.waiting.append(turn)
+        self._intents -= len(group.calls)
+        self._answers -= len(group.verdicts) + len(group.faults)
+        return group
 
     def _check(self) -> None:
         if self.failure is not None:
@@ -162,10 +181,11 @@ class Recorder:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            if not self._group.empty:
-                if not self._closing.is_set() and self._group.answers < self._backlog:
+            if self._handed:
+                full = self._intents >= self._at_once or self._answers >= self._backlog
+                if not (full or self._closing.is_set()):
                     await asyncio.sleep(GATHER_S)
-                group, self._group = self._group, _Group()
+                group = self._next_group()
                 try:
                     await loop.run_in_executor(self._thread, self._commit, group)
                 except Exception as error:  # noqa: BLE001  whoever waits for the group is told
@@ -178,8 +198,9 @@ class Recorder:
 
     def _fail(self, error: Exception, group: _Group) -> None:
         self.failure = error
-        for each in (group, self._group):
-            each.committed(error)
+        group.committed(error)
+        while self._handed:
+            self._next_group().committed(error)
 
     def _commit(self, group: _Group) -> None:
         """Store the group, in the thread; try again for a while where the database may come back."""

@@ -88,7 +88,6 @@ def _one(
         concurrency=wanted.concurrency or connection.concurrency,
         tariff=tariff_of(plan.judge)[0],
         any_model=wanted.any_model,
-        pacer=pacer,
         now=now,
     )
     return Asked(plan, connection.client, connection.served_at, options, on_progress)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from random import Random
 from typing import Any
 
 import sqlalchemy as sa
@@ -22,7 +23,9 @@ from calibration.store.rubrics import add_rubric
 from calibration.store.verdicts import VerdictRow
 from judge.calls import Cost, CostSource, ModelCallError, ModelReply, ModelRequest
 from judge.fake_model import FakeTransport, said
+from judge.retries import RetryingClient
 from judge.runs import RunOptions, RunPlan, RunSummary, plan_run, run_judge
+from judge.runs.pacing import Pacer
 from judge.spec import JudgeSpec
 from rubrics.item import Item
 from rubrics.rubric import Rubric
@@ -84,8 +87,10 @@ def carried_out(
     on_progress: Any = None,
     **options: Any,
 ) -> RunSummary:
-    """The run over a fake model."""
-    client = model if isinstance(model, FakeTransport) else FakeTransport(model)
+    """The run over a fake model, at the pace of a `pacer` where one is given."""
+    pacer: Pacer | None = options.pop("pacer", None)
+    fake = model if isinstance(model, FakeTransport) else FakeTransport(model)
+    client = fake if pacer is None else RetryingClient(fake, rng=Random(1), turn=pacer.turn)
     chosen = RunOptions(**{"concurrency": 4, "patience_s": 0.0, **options})
     return run_judge(store, plan, lambda: client, options=chosen, on_progress=on_progress)
 

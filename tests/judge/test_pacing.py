@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -128,7 +129,7 @@ def test_a_run_keeps_the_pace_and_asks_everything(clock: Clock, sqlite_store: St
 
 
 def test_a_run_that_waits_for_its_turn_stops_at_once(sqlite_store: Store) -> None:
-    """One call an hour: a stop after the first ends the run, with no call intended that was not made."""
+    """One call an hour: a stop after the first ends the run, and what was intended is told as never made."""
     lay_down(sqlite_store, numbered(3), ONE)
     pacer = Pacer(Pace(requests=Rate(1, "h")))
     stopping = FakeTransport(lambda request: refused(request))
@@ -139,7 +140,63 @@ def test_a_run_that_waits_for_its_turn_stops_at_once(sqlite_store: Store) -> Non
     summary = carried_out(sqlite_store, planned(sqlite_store, ONE), stopping, pacer=pacer)
     assert summary.stopped is not None
     assert summary.stopped.kind is StopKind.FAULT
-    assert (summary.calls.intended, summary.calls.unresolved) == (1, 0)
+    assert (len(stopping.requests), summary.calls.unresolved) == (1, 0)
+
+
+class Noting(Pacer):
+    """Notes when it gave each turn, in seconds."""
+
+    def __init__(self, rate: Rate, clock: Clock) -> None:
+        super().__init__(Pace(requests=rate), clock=clock)
+        self.clock, self.at = clock, list[float]()
+
+    async def turn(self, request: ModelRequest) -> None:
+        """The turn, noted."""
+        await super().turn(request)
+        self.at.append(self.clock.ms / 1000)
+
+
+def test_turns_are_not_saved_up_while_the_first_answer_is_waited_for(
+    clock: Clock, sqlite_store: Store
+) -> None:
+    """The first call is alone and takes a minute: the second turn is taken after it, not meanwhile."""
+    lay_down(sqlite_store, numbered(12), ONE)
+    pacer = Noting(Rate(10, "min"), clock)
+    answered = iter([60_000])
+
+    def slow_at_first(_: ModelRequest) -> ModelReply:
+        clock.ms += next(answered, 0)
+        return answer("pass")
+
+    plan = planned(sqlite_store, ONE)
+    assert carried_out(sqlite_store, plan, slow_at_first, pacer=pacer, concurrency=8).complete
+    assert len(pacer.at) == 12
+    assert pacer.at[1] >= 60
+    assert all(later - sooner >= 5.99 for sooner, later in pairwise(pacer.at))
+
+
+def test_turns_are_not_saved_up_during_a_pause(clock: Clock) -> None:
+    """A refusal has all wait for a minute; then they come at the rate, not all at once."""
+    pacer = Noting(Rate(10, "min"), clock)
+
+    def refused_once(request: ModelRequest) -> ModelReply:
+        if len(transport.requests) == 1:
+            raise call_error(Fault.RATE_LIMITED, request, status=429, retry_after_s=60)
+        return answer("pass")
+
+    transport = FakeTransport(refused_once)
+
+    async def ask() -> None:
+        client = RetryingClient(
+            transport, rng=Random(1), sleep=clock.sleep, clock=lambda: clock.ms / 1000, turn=pacer.turn
+        )
+        await asyncio.gather(*(client.complete(ASKED) for _ in range(12)))
+
+    asyncio.run(ask())
+    assert len(transport.requests) == 13
+    late = [moment for moment in pacer.at if moment >= 60]
+    assert len(late) >= 10  # those that had gone before the refusal was heard are not among them
+    assert all(later - sooner >= 5.99 for sooner, later in pairwise(late))
 
 
 def test_a_retry_takes_a_turn_of_its_own(clock: Clock, sqlite_store: Store) -> None:
@@ -159,7 +216,7 @@ def test_a_retry_takes_a_turn_of_its_own(clock: Clock, sqlite_store: Store) -> N
 
     pacer = Pacer(Pace(requests=Rate(10, "min")), clock=clock)
     transport = FakeTransport(once)
-    options = RunOptions(concurrency=2, pacer=pacer)
+    options = RunOptions(concurrency=2)
     plan = planned(sqlite_store, ONE)
     summary = run_judge(
         sqlite_store,
