@@ -50,6 +50,8 @@ class Effect:
     word: ProbeWord
     unknown: int
     """Items whose changed copy has no verdict, whatever the reason."""
+    answered: int
+    """Items with a verdict on both copies."""
     groups: int
     """Groups of items that are not independent."""
 
@@ -74,6 +76,7 @@ class Effect:
             "flipped_upper": self.flipped.interval.upper,
             "flipped_back": self.back,
             "unknown": self.unknown,
+            "answered": self.answered,
             "rise_lower": self.lower,
             "rise_upper": self.upper,
             "p_value": self.p_value,
@@ -129,6 +132,7 @@ def effect(
         ),
         word=word,
         unknown=sum(after is None for _, after in pairs),
+        answered=sum(None not in pair for pair in pairs),
         groups=plain.clusters,
     )
 

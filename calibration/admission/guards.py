@@ -202,7 +202,8 @@ def _probe(asked: _Asked) -> PolicyItem:
         return _item(asked, _effect(guard, ItemStatus.FAIL), found.rise_lower, f"biased: {flips}")
     if found.shared < len(asked.probes):
         kinds = f"its levels are shared among {found.shared}, the policy asks about {len(asked.probes)}"
-        return _item(asked, short, found.rise_upper, f"probe all kinds of change in one probe: {kinds}")
+        what = f"probe all kinds of change in one probe of at least {found.n} failures"
+        return _item(asked, short, found.rise_upper, f"{what}: {kinds}")
     if found.n < guard.min_n:
         return _item(asked, short, found.rise_upper, f"underpowered: asked for {guard.min_n} items; {flips}")
     if found.rise_upper <= guard.limit:

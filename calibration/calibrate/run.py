@@ -352,7 +352,6 @@ def _probes(session: Session, asked: Asked, judge: StoredJudge) -> tuple[ProbeFi
         judge_digest=judge.digest,
         rubric_digest=asked.rubric.digest,
         criterion=asked.criterion,
-        shared=len(asked.policy.probe_guards) if asked.policy else 0,
     )
 
 

@@ -83,7 +83,9 @@ def test_levels_are_shared_among_all_that_the_policy_asks_about() -> None:
     """Probing one kind of change at a time, each at the full level, is no answer to two guards; bias is."""
     two = policy(padding=FIVE, invisible=FIVE)
     assert found(two, probed(shared=2)).status is ItemStatus.PASS
-    assert found(two, probed(shared=1)).status is ItemStatus.INSUFFICIENT
+    alone = found(two, probed(shared=1))
+    assert alone.status is ItemStatus.INSUFFICIENT
+    assert alone.detail.startswith("probe all kinds of change in one probe of at least 100 failures")
     assert found(two, probed(shared=1, word="biased")).status is ItemStatus.FAIL
 
 
@@ -97,28 +99,67 @@ def test_a_report_without_a_probe_is_the_report_of_before() -> None:
 
 
 def result(dataset: str, *effects: dict[str, Any]) -> dict[str, Any]:
-    """A recorded probe."""
+    """A recorded probe of as many failures as were answered."""
     plain = {
-        "family": "padding", "word": "bounded", "n": 100, "flipped": 0,
+        "family": "padding", "word": "bounded", "answered": 100, "unknown": 0, "flipped": 0,
         "flipped_at_most": 0, "flipped_back": 0,
         "rise_lower": -0.04, "rise_upper": 0.04, "p_value": 1.0,
     }  # fmt: skip
-    return {"dataset": dataset, "effects": [{**plain, **effect} for effect in effects]}
-
-
-def test_more_items_supersede_a_probe_and_another_draw_does_not() -> None:
-    """Of as many items the worst counts, whichever came last; a probe gone on with counts as it ended."""
-    biased = result("a", {"word": "biased", "rise_upper": 0.01})
-    clean, larger = result("b", {}), result("c", {"n": 200})
-    assert [figure.word for figure in counting([biased, clean], shared=1)] == ["biased"]
-    assert [figure.probe for figure in counting([biased, larger, clean], shared=1)] == ["c"]
-    stopped = result("b", {"rise_upper": 0.5, "flipped_at_most": 40})
-    assert [figure.rise_upper for figure in counting([stopped, clean], shared=1)] == [0.04]
-    pair = result("d", {}, {"family": "invisible"})
-    assert {f.family: f.probe for f in counting([larger, pair], shared=2)} == {
-        "padding": "d",
-        "invisible": "d",
+    told = [{**plain, **effect} for effect in effects]
+    return {
+        "dataset": dataset,
+        "effects": [{"n": each.get("answered", 0) + each["unknown"], **each} for each in told],
     }
+
+
+BIASED = result("biased", {"word": "biased", "rise_upper": 0.01})
+CLEAN = result("clean", {})
+LARGER = result("larger", {"answered": 200})
+
+
+@pytest.mark.parametrize(
+    ("recorded", "counts"),
+    [
+        ([BIASED, CLEAN], "biased"),
+        ([CLEAN, BIASED], "biased"),
+        ([BIASED, result("less", {"answered": 80})], "biased"),
+        # along with the other kinds that a policy asks about, over fewer items or as many
+        ([BIASED, result("pair", {"answered": 80}, {"family": "invisible", "answered": 80})], "biased"),
+        ([BIASED, result("pair", {"rise_upper": 0.06}, {"family": "invisible"})], "biased"),
+        ([BIASED, LARGER], "larger"),
+        ([BIASED, LARGER, CLEAN], "larger"),
+        # a rise found later than a larger probe stands beside it until more is probed
+        ([LARGER, BIASED], "biased"),
+        ([LARGER, BIASED, result("more", {"answered": 101})], "larger"),
+        # the larger probe once more, by another bound: nothing new was asked
+        ([LARGER, BIASED, result("larger", {"answered": 200, "word": "underpowered"})], "biased"),
+        # items without a verdict are no evidence that it does not rise
+        ([BIASED, result("silent", {"answered": 90, "unknown": 200, "rise_upper": 0.9})], "biased"),
+        ([CLEAN, result("worse", {"rise_upper": 0.08})], "worse"),
+        ([result("worse", {"rise_upper": 0.08}), CLEAN], "worse"),
+        ([LARGER, result("pair", {}, {"family": "invisible"})], "larger"),
+    ],
+)  # fmt: skip
+def test_which_probe_counts(recorded: list[dict[str, Any]], counts: str) -> None:
+    """A rise stands until a later probe answers on more; else the most answered, of as many the worst."""
+    figures = {figure.family: figure.probe for figure in counting(recorded)}
+    assert figures["padding"] == counts
+
+
+def test_a_probe_gone_on_with_counts_as_it_ended() -> None:
+    """With its own figures, and as recent as the verdicts that came last."""
+    stopped = result("larger", {"answered": 60, "unknown": 140, "rise_upper": 0.5, "flipped_at_most": 140})
+    assert [figure.rise_upper for figure in counting([stopped, LARGER])] == [0.04]
+    assert [figure.probe for figure in counting([stopped, BIASED])] == ["biased"]
+    assert [figure.probe for figure in counting([stopped, BIASED, LARGER])] == ["larger"]
+
+
+def test_a_result_that_read_silence_as_rejection_shows_no_bound() -> None:
+    """A result recorded before answers were counted stands where it found a rise, and only there."""
+    for word, counted in (("bounded", 0), ("underpowered", 0), ("biased", 1)):
+        old = result("old", {"word": word})
+        del old["effects"][0]["answered"]
+        assert len(counting([old])) == counted
 
 
 def test_a_guard_on_no_probe_is_refused_with_its_line() -> None:
