@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 from sqlmodel import Session
 
 from calibration.evidence import OperationFigure
+from calibration.store.calls import UNPARSED, JudgeCallFaultRow, JudgeCallRow
 from calibration.store.columns import table_of
+from calibration.store.inserting import batches
 from calibration.store.items import ItemRow, Scope
-from calibration.store.judges import JudgeRunRow
+from calibration.store.judges import JudgeRow, JudgeRunRow, RunOrigin
+from calibration.store.payloads import Erased, StoredText, read_payloads
 from calibration.store.tallies import models_of_run
 from calibration.store.verdicts import VerdictRow
 
@@ -21,50 +25,133 @@ from calibration.store.verdicts import VerdictRow
 def operation_of(*, session: Session, scope: Scope, run_key: str, criterion: str) -> OperationFigure | None:
     """Cost and duration over a run's verdicts on the items in the scope under one criterion.
 
-    Every order and repeat is a verdict of its own. None where neither cost nor duration of any was recorded,
-    as for a judge that is not run here.
+    They are those of asking the judge: a verdict taken over from another run, or read again in a replay,
+    counts with what the call behind it cost and took, and an unread reply with the call after it. Every order
+    and repeat is a verdict of its own. None where neither cost nor duration of any was recorded, as for a
+    judge that is not run here.
     """
-    verdict, item = table_of(VerdictRow), table_of(ItemRow)
-    query = scope.applied(
-        sa.select(verdict.c.item_key, verdict.c.cost_micros, verdict.c.latency_ms)
-        .join_from(verdict, item)
-        .where(verdict.c.run_key == run_key, verdict.c.criterion == criterion)
-    )
-    rows = session.connection().execute(query).all()
-    costs = [row.cost_micros for row in rows if row.cost_micros is not None]
-    times = sorted(row.latency_ms for row in rows if row.latency_ms is not None)
+    took = _took(session, scope, run_key, criterion)
+    costs = [each.cost_micros for each in took if each.cost_micros is not None]
+    times = sorted(each.latency_ms for each in took if each.latency_ms is not None)
     if not costs and not times:
         return None
     return OperationFigure(
-        verdicts=len(rows),
+        verdicts=len(took),
         costed=len(costs),
         cost_micros=sum(costs),
-        items=len({row.item_key for row in rows}),
+        items=len({each.item_id for each in took}),
         timed=len(times),
         latency_p95_ms=times[math.ceil(0.95 * len(times)) - 1] if times else None,
     )
 
 
 def costs_by_item(*, session: Session, scope: Scope, run_key: str) -> dict[tuple[str, str], int | None]:
-    """What the run's verdicts cost by item id and criterion, all orders and repeats together.
+    """What asking for the run's verdicts costs by item id and criterion, all orders and repeats together.
 
-    In millionths of a US dollar; None where the cost of one of them is not known.
+    In millionths of a US dollar, counted as operation_of() does; None where the cost of one is not known.
     """
-    verdict, item = table_of(VerdictRow), table_of(ItemRow)
-    query = scope.applied(
-        sa.select(
-            item.c.item_id,
-            verdict.c.criterion,
-            sa.func.sum(verdict.c.cost_micros),
-            sa.func.count(verdict.c.cost_micros) == sa.func.count(),
-        )
-        .join_from(verdict, item)
-        .where(verdict.c.run_key == run_key)
-    ).group_by(item.c.item_id, verdict.c.criterion)
-    return {
-        (item_id, criterion): int(micros) if known else None
-        for item_id, criterion, micros, known in session.connection().execute(query)
-    }
+    found: dict[tuple[str, str], int | None] = {}
+    for each in _took(session, scope, run_key, None):
+        place = each.item_id, each.criterion
+        before = found.get(place, 0)
+        found[place] = None if before is None or each.cost_micros is None else before + each.cost_micros
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Took:
+    """What one verdict cost and took when it was asked for; None where that is not recorded."""
+
+    item_id: str
+    criterion: str
+    cost_micros: int | None
+    latency_ms: int | None
+
+
+def _took(session: Session, scope: Scope, run_key: str, criterion: str | None) -> list[_Took]:
+    query = scope.applied(sa.select(_ITEM.c.item_id, *_READ).join_from(table_of(VerdictRow), _ITEM))
+    query = query.where(_VERDICT.run_key == run_key)
+    if criterion is not None:
+        query = query.where(_VERDICT.criterion == criterion)
+    rows = session.connection().execute(query).all()
+    behind = _behind(session, run_key, rows)
+    unread = _unread(session, {run_key, *(row.run_key for row in behind.values() if row is not None)})
+    found = []
+    for row in rows:
+        asked = behind.get(row.digest, row)
+        if asked is None:
+            found.append(_Took(row.item_id, row.criterion, None, None))
+            continue
+        place = asked.run_key, asked.item_key, asked.criterion, asked.presentation, asked.repeat
+        before = unread.get(place, 0)
+        cost = None if before is None or asked.cost_micros is None else before + asked.cost_micros
+        found.append(_Took(row.item_id, row.criterion, cost, asked.latency_ms))
+    return found
+
+
+def _behind(session: Session, run_key: str, rows: Sequence[sa.Row[Any]]) -> dict[str, sa.Row[Any] | None]:
+    """By digest of a verdict without a call of its own: the verdict that it was taken from at last.
+
+    None where that is not recorded any more; what was settled without a call is absent.
+    """
+    if not _asked_here(session, run_key):
+        return {}
+    at = {row.digest: row for row in rows if row.call_key is None and row.reply_digest is not None}
+    found: dict[str, sa.Row[Any] | None] = {}
+    while at:
+        replies = read_payloads(session=session, digests={row.reply_digest for row in at.values()})
+        sources = {digest: _source(replies.get(row.reply_digest)) for digest, row in at.items()}
+        known = _by_digest(session, {source for source in sources.values() if source})
+        found |= {digest: known.get(source) for digest, source in sources.items() if source is not None}
+        at = {
+            digest: row
+            for digest in at
+            if (row := found.get(digest)) is not None
+            and row.call_key is None
+            and row.reply_digest is not None
+        }
+    return found
+
+
+def _asked_here(session: Session, run_key: str) -> bool:
+    """Whether the run is of a model that was asked here: no other verdicts are taken over."""
+    query = sa.select(_RUN.c.origin, _JUDGE.c.kind).join_from(
+        _RUN, _JUDGE, _JUDGE.c.digest == _RUN.c.judge_digest
+    )
+    row = session.connection().execute(query.where(_RUN.c.key == run_key)).first()
+    return row is not None and tuple(row) == (RunOrigin.RUN.value, "model")
+
+
+def _source(reply: StoredText | Erased | None) -> str | None:
+    """Digest of the verdict that this one was taken from; "" where it is erased, None where there is none."""
+    if not isinstance(reply, StoredText):
+        return ""
+    fields = reply.content.get("fields") or {} if isinstance(reply.content, Mapping) else {}
+    return fields.get("replayed") or fields.get("reused")
+
+
+def _by_digest(session: Session, digests: Collection[str]) -> dict[str, sa.Row[Any]]:
+    found: dict[str, sa.Row[Any]] = {}
+    for batch in batches(sorted(digests)):
+        query = sa.select(*_READ).where(_VERDICT.digest.in_(batch))
+        found |= {row.digest: row for row in session.connection().execute(query)}
+    return found
+
+
+def _unread(session: Session, run_keys: Collection[str]) -> dict[tuple[str, str, str, str, int], int | None]:
+    """What unread replies cost, by run, item, criterion, presentation and repeat; None where not known."""
+    call, fault = table_of(JudgeCallRow), table_of(JudgeCallFaultRow)
+    asked = (call.c.run_key, call.c.item_key, call.c.criteria, call.c.presentation, call.c.repeat)
+    query = sa.select(*asked, fault.c.cost_micros).join_from(call, fault, fault.c.call_key == call.c.key)
+    found: dict[tuple[str, str, str, str, int], int | None] = {}
+    for batch in batches(sorted(run_keys)):
+        unread = query.where(call.c.run_key.in_(batch), fault.c.detail == UNPARSED)
+        for run, item, criteria, presentation, repeat, cost in session.connection().execute(unread):
+            for criterion in criteria.split(" "):
+                place = run, item, criterion, presentation, repeat
+                before = found.get(place, 0)
+                found[place] = None if before is None or cost is None else before + cost
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,3 +205,11 @@ def _member_runs(session: Session, run_key: str) -> Iterator[tuple[str, str]]:
     for judge, key in (json.loads(plan).get("members") or {}).items() if plan else ():
         yield judge, key
         yield from _member_runs(session, key)
+
+
+_ITEM, _RUN, _JUDGE = table_of(ItemRow), table_of(JudgeRunRow), table_of(JudgeRow)
+_VERDICT = table_of(VerdictRow).c
+_READ = (
+    *(_VERDICT.digest, _VERDICT.run_key, _VERDICT.item_key, _VERDICT.criterion, _VERDICT.presentation),
+    *(_VERDICT.repeat, _VERDICT.cost_micros, _VERDICT.latency_ms, _VERDICT.call_key, _VERDICT.reply_digest),
+)

@@ -171,7 +171,7 @@ def test_repeats_of_one_judge_vote(sqlite_store: Store) -> None:
     """Three repeats, two of which say pass: the majority; fewer repeats than votes are not enough."""
     panel = PanelJudge(kind="panel", name="thrice", members=(Member(judge=CHEAP.digest, votes=3),))
     lay_down(sqlite_store, numbered(4), CHEAP, panel)
-    carried_out(sqlite_store, planned(sqlite_store, CHEAP), all_pass)
+    carried_out(sqlite_store, planned(sqlite_store, CHEAP), lambda _: answer("pass", micros=7))
     with pytest.raises(RecordError, match="--repeats 3"):
         planned(sqlite_store, panel)
     said: dict[int, int] = {}
@@ -188,7 +188,7 @@ def test_repeats_of_one_judge_vote(sqlite_store: Store) -> None:
         scope = Scope(dataset=DATASET)
         found = operation_of(session=session, scope=scope, run_key=summary.run, criterion=KEY)
     assert found is not None
-    assert (found.verdicts, found.costed, found.cost_micros) == (4, 4, 40)  # one vote in three was reused
+    assert (found.verdicts, found.costed, found.cost_micros) == (4, 4, 4 * (7 + 5 + 5))  # the reused vote too
     assert (found.timed, found.latency_p95_ms) == (0, None)  # a vote is no call of the panel's run
 
 
