@@ -141,6 +141,7 @@ class StoredVerdict:
     order: Literal["ab", "ba"] | None
     repeat: int
     reply_digest: str | None
+    reported_model: str | None = None
 
 
 def add_verdicts(
@@ -244,6 +245,7 @@ _READ = (
     "presentation",
     "repeat",
     "reply_digest",
+    "reported_model",
 )
 
 
@@ -314,7 +316,7 @@ def _row(
 
 
 def _stored(row: Sequence[Any]) -> StoredVerdict:
-    item_id, judge, digest, run_key, criterion, value, reason, detail, shown, repeat, reply = row
+    item_id, judge, digest, run_key, criterion, value, reason, detail, shown, repeat, *rest = row
     return StoredVerdict(
         digest=digest,
         judge_digest=judge,
@@ -326,7 +328,8 @@ def _stored(row: Sequence[Any]) -> StoredVerdict:
         detail=detail,
         order=None if shown == "none" else shown,
         repeat=repeat,
-        reply_digest=reply,
+        reply_digest=rest[0],
+        reported_model=rest[1],
     )
 
 

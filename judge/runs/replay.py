@@ -174,6 +174,7 @@ def _entry(
         raw=said.get("raw"),
         rationale=(parsed.rationale or None) if parsed else said.get("rationale"),
         fields={**(said.get("fields") or {}), "replayed": verdict.digest},
+        reported_model=verdict.reported_model,
         cost_micros=0,
         decided_at=now,
     )

@@ -9,6 +9,7 @@ import pytest
 
 import judge.runs.replay as replaying
 from calibration.store.database import Store
+from calibration.store.operation import reported_models
 from judge.calls import ModelReply, ModelRequest
 from judge.fake_model import said
 from judge.parsing import AnswerForm, Parsed, Reading, parse
@@ -98,6 +99,22 @@ def test_another_reading_is_told_and_stored_for_another_judge_only(
     assert {row["call_key"] for row in mine} == {None}
     again = replay(store, planned(store, other), run, now=NOW)
     assert (again.run, verdicts(store, kept.run)) == (kept.run, mine)
+
+
+def test_who_answered_is_kept(store: Store) -> None:
+    """Two models answered the run, so the copy is of both and its report warns as the run's own does."""
+    other = judge(name="other", order=OrderPolicy.AS_DECLARED)
+    lay_down(store, numbered(4), ONE, other)
+
+    def two(request: ModelRequest) -> ModelReply:
+        return answer("pass", model=f"m-{number_in(request) % 2}")
+
+    run = carried_out(store, planned(store, ONE), two, any_model=True).run
+    copied = replay(store, planned(store, other), run, now=NOW).run
+    assert copied is not None
+    with store.read() as session:
+        assert reported_models(session=session, run_key=run) == ("m-0", "m-1")
+        assert reported_models(session=session, run_key=copied) == ("m-0", "m-1")
 
 
 @pytest.mark.parametrize(
