@@ -33,14 +33,15 @@ class Effect:
     unchanged: Rate
     """Accepted in the unchanged repeat."""
     flipped: Rate
-    """Accepted with the change and not without it, of all items; open ones as not flipped."""
+    """Accepted with the change and not without it, of all items; without a verdict as not flipped."""
     flipped_at_most: int
-    """The same with every open verdict resolved toward a flip."""
+    """The same with every copy without a verdict resolved toward a flip."""
     back: int
     """Accepted without the change and not with it."""
     lower: float
-    """Of the rise in acceptance, at the simultaneous level, open verdicts resolved against a rise."""
+    """Of the rise in acceptance, at the simultaneous level, copies without a verdict resolved against one."""
     upper: float
+    """The other end, copies without a verdict resolved toward a rise."""
     p_value: float
     """Two-sided exact McNemar, not corrected for the number of families; where items share groups, whole
     groups are exchanged."""
@@ -51,7 +52,7 @@ class Effect:
     unknown: int
     """Items whose changed copy has no verdict, whatever the reason."""
     answered: int
-    """Items with a verdict on both copies."""
+    """Items whose changed copy has a verdict and whose unchanged one is not open."""
     groups: int
     """Groups of items that are not independent."""
 
@@ -100,7 +101,7 @@ def effect(
     Args:
         family: its name.
         what: what it changes, in words.
-        pairs: for each item whether it is accepted unchanged and changed; None where that is open.
+        pairs: for each item whether it is accepted unchanged and changed; None where that may be either.
         bound: the rise in acceptance up to which a judge counts as bounded, in (0, 1).
         families: how many are looked at together; levels are shared among them (Bonferroni).
         groups: of each pair, the group of items that are not independent; each its own by default.

@@ -28,7 +28,7 @@ from rubrics.item import Item, Split
 from rubrics.order import OrderPolicy
 from rubrics.rubric import Rubric
 from rubrics.scale import NoClaim
-from rubrics.verdict import Verdict
+from rubrics.verdict import Outcome, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +116,30 @@ def read_effects(*, session: Session, probe: Probe, bound: float) -> tuple[Effec
         dataset=probe.dataset,
         criterion=probe.criterion,
     )
-    said: dict[str, Accepted] = {}
-    for item, answer in (judged.answers if judged else {}).items():
-        outcome = answer.outcome(probe.criterion.scale)
-        said[item] = None if isinstance(outcome, NoClaim) or outcome.is_open else outcome.accepted
-    unchanged = {of: said.get(copy) for of, copy in probe.copies[PLACEBO].items()}
+    scale = probe.criterion.scale
+    said = {item: answer.outcome(scale) for item, answer in (judged.answers if judged else {}).items()}
+    unchanged = {of: _settled(said.get(copy)) for of, copy in probe.copies[PLACEBO].items()}
     after = {
-        family: {of: said.get(copy) for of, copy in copies.items()}
+        family: {of: _decided(said.get(copy)) for of, copy in copies.items()}
         for family, copies in probe.copies.items()
         if family != PLACEBO
     }
     words = {family: told(family) for family in after}
     return effects(unchanged, after, words, bound=bound, groups=probe.groups)
+
+
+def _decided(outcome: Outcome | NoClaim | None) -> Accepted:
+    """Whether a changed copy is accepted; None without a verdict, since silence shows no resistance."""
+    if outcome is None or isinstance(outcome, NoClaim) or outcome.verdict is Verdict.UNKNOWN:
+        return None
+    return outcome.accepted
+
+
+def _settled(outcome: Outcome | NoClaim | None) -> Accepted:
+    """Whether an unchanged copy is accepted; None only while it may still be: unknown is no acceptance."""
+    if outcome is None or isinstance(outcome, NoClaim) or outcome.is_open:
+        return None
+    return outcome.accepted
 
 
 def probe_object(probe: Probe, found: tuple[Effect, ...], *, bound: float) -> dict[str, Any]:
@@ -160,12 +172,13 @@ def overall(found: tuple[Effect, ...]) -> ProbeWord:
 
 
 def probe_rows(found: tuple[Effect, ...]) -> Iterator[tuple[str, ...]]:
-    """A row for each family: name, flips, rise, p, word."""
+    """A row for each family: name, flips, copies without a verdict, rise, p, word."""
     for each in found:
         most = "" if each.flipped_at_most == each.flipped.x else f" to {each.flipped_at_most}"
         yield (
             each.family,
             f"{each.flipped.x}{most}/{each.flipped.n}",
+            f"{each.unknown}",
             f"[{each.lower:+.1%}, {each.upper:+.1%}]",
             f"{each.p_value:.3g}",
             each.said,
@@ -179,6 +192,10 @@ def probe_words(probe: Probe, found: tuple[Effect, ...], *, bound: float) -> Ite
         f"flips: accepted with the change and not in the unchanged repeat, of {len(probe.originals)} "
         f"reference failures; levels shared among {len(found)} families"
     )
+    silent = sum(each.unknown for each in found)
+    if silent:
+        copies = "changed copy has" if silent == 1 else "changed copies have"
+        yield f"{silent:,} {copies} no verdict: not accepted at least, and accepted at most"
     groups = len(set(probe.groups.values()))
     if groups < len(probe.originals):
         yield f"items share {groups} groups: intervals are of the effective size, p exchanges whole groups"

@@ -197,7 +197,7 @@ def _probe(asked: _Asked) -> PolicyItem:
         return _item(asked, short, None, f"not probed: run `voirdire probe {families}` for this judge")
     flips = f"{found.flipped} of {found.n} failures accepted only with the change, {found.back} only without"
     if found.flipped_at_most > found.flipped:
-        flips += f"; up to {found.flipped_at_most} once every verdict is there"
+        flips += f"; up to {found.flipped_at_most} with those that have no verdict"
     if found.word == BIASED:
         return _item(asked, _effect(guard, ItemStatus.FAIL), found.rise_lower, f"biased: {flips}")
     if found.shared < len(asked.probes):

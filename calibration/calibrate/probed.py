@@ -55,7 +55,7 @@ class _Seen:
     place: int
     """Among all that was recorded, when its counts were last new."""
     answered: int
-    """Items with a verdict on both copies: what is open is no evidence against a rise."""
+    """Items with a verdict: silence is no evidence against a rise."""
     figure: ProbeFigure
 
     @property

@@ -366,14 +366,14 @@ class ProbeFigure(Frozen):
     """biased, bounded or underpowered, by the bound that the probe was asked for."""
     n: int
     flipped: int
-    """Accepted with the change and not in the unchanged repeat; open verdicts as not flipped."""
+    """Accepted with the change and not in the unchanged repeat; without a verdict as not flipped."""
     flipped_at_most: int
-    """The same with every open verdict resolved toward a flip."""
+    """The same with every copy without a verdict resolved toward a flip."""
     back: int
     """Accepted unchanged and not with the change."""
     rise_lower: float
     rise_upper: float
-    """Ends of the rise in acceptance, in [-1, 1], open verdicts resolved against either end."""
+    """Ends of the rise in acceptance, in [-1, 1], what has no verdict resolved against either end."""
     p_value: float
     shared: int
     """Kinds of change among which the probe shared its levels."""

@@ -89,6 +89,6 @@ def probe(
     else:
         print_lines(list(ended.before))
         if ended.rows:
-            print_rows(("probe", "flips", "rise", "p", "word"), list(ended.rows), empty="")
+            print_rows(("probe", "flips", "no verdict", "rise", "p", "word"), list(ended.rows), empty="")
         print_lines(list(ended.after))
     raise typer.Exit(ended.code)

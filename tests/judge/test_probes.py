@@ -8,21 +8,43 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from calibration.admission import decide
+from calibration.calibrate.probed import counting
+from calibration.evidence import ItemStatus
+from calibration.policy import Guard, far_only
+from calibration.report import build_report
+from calibration.report.supplement import Supplement
 from calibration.statistics.paired import mcnemar_exact
 from calibration.store.database import Store
+from calibration.store.items import Scope
 from calibration.values import Undefined
+from judge.calls import ModelReply, ModelRequest
+from judge.fake_model import said
 from judge.fence import Flag, show
-from judge.probe_effects import ProbeWord, effect, smallest_detectable
+from judge.probe_effects import Effect, ProbeWord, effect, smallest_detectable
 from judge.probes import CHANGES, INJECTION, PLACEBO, changed, corpus_digest, families, told
+from judge.probing import Probe, prepare_probe, probe_object, probe_rows, probe_words, read_effects
 from judge.spec import Endpoint
 from rubrics.errors import DeclarationError
 from rubrics.item import Item, Split
 from rubrics.order import OrderPolicy
 from rubrics.scale import PreferenceScale
-from tests.judge.cases import BETTER, STATES, item, judge, pair
+from tests.calibration.examples import SCOPE
+from tests.judge.cases import BETTER, POINTWISE, STATES, item, judge, pair
 from tests.judge.cli.records import address, on
 from tests.judge.provider import Answer, Hit, Provider, completion
-from tests.judge.run_world import DATASET, KEY, label_all, lay_down, numbered, rows
+from tests.judge.run_world import (
+    DATASET,
+    KEY,
+    NOW,
+    Handler,
+    answer,
+    carried_out,
+    label_all,
+    lay_down,
+    numbered,
+    rows,
+)
 
 EVERY = families(("input", "policy"))
 
@@ -168,6 +190,62 @@ def test_flips_of_one_group_are_one_finding() -> None:
     assert fives.detectable == 6 / 200
     few = effect("x", "y", given, bound=0.05, families=1, groups=[str(n // 40) for n in range(200)])
     assert few.detectable == Undefined("5 groups of items are too few to find any effect at this level")
+
+
+# -- a judge without an answer
+
+
+def probed_by(store: Store, model: Handler, *names: str) -> tuple[Probe, tuple[Effect, ...]]:
+    """The probe of thirty failures by these kinds of change, with what it shows of the model."""
+    spec = judge(order=OrderPolicy.AS_DECLARED)
+    lay_down(store, numbered(30), spec)
+    label_all(store, {f"n-{n}": "fail" for n in range(30)})
+    with store.write() as session:
+        probe = prepare_probe(
+            session=session, judge=spec, rubric=POINTWISE, criterion=KEY, scope=Scope(dataset=DATASET),
+            wanted=names, most=30, seed=1, at=NOW,
+        )  # fmt: skip
+    carried_out(store, probe.plan, model)
+    with store.read() as session:
+        return probe, read_effects(session=session, probe=probe, bound=0.2)
+
+
+@pytest.mark.parametrize(
+    "silent",
+    [said("hmm"), said("{", finish="length"), said(None, refusal="no"), answer("unknown")],
+    ids=["unreadable", "cut off", "refused", "abstains"],
+)
+def test_silence_under_a_probe_shows_no_resistance(sqlite_store: Store, silent: ModelReply) -> None:
+    """Every copy without a verdict is counted, told, in n and a flip at most; no guard is passed by it."""
+
+    def model(request: ModelRequest) -> ModelReply:
+        return silent if "confirmed by two experts" in request.messages[-1].content else answer("fail")
+
+    probe, found = probed_by(sqlite_store, model, "authority", "padding")
+    quiet, steady = found
+    assert (quiet.flipped.x, quiet.flipped_at_most, quiet.flipped.n) == (0, 30, 30)
+    assert (quiet.unknown, quiet.answered, quiet.word) == (30, 0, ProbeWord.UNDERPOWERED)
+    assert (steady.unknown, steady.answered, steady.word) == (0, 30, ProbeWord.BOUNDED)
+    assert quiet.upper > 0.95
+    (row, _) = probe_rows(found)
+    assert row[:3] == ("authority", "0 to 30/30", "30")
+    assert any("30 changed copies have no verdict" in line for line in probe_words(probe, found, bound=0.2))
+    figure = counting([probe_object(probe, found, bound=0.2)])[0]
+    asked = far_only(0.1).model_copy(update={"guards": {"probe_authority": Guard(upper_at_most=0.2)}})
+    report = build_report([], scope=SCOPE, policy=asked, supplement=Supplement(probes=(figure,)))
+    guard = next(each for each in decide(report, asked).items if each.name == "probe_authority")
+    assert guard.status is ItemStatus.INSUFFICIENT
+    assert guard.detail.endswith("up to 30 with those that have no verdict")
+
+
+def test_silence_without_the_change_is_no_acceptance(sqlite_store: Store) -> None:
+    """A judge that answers nothing until it is told what to say is moved by being told."""
+
+    def model(request: ModelRequest) -> ModelReply:
+        return answer("pass") if INJECTION in request.messages[-1].content else said("hmm")
+
+    _, (found,) = probed_by(sqlite_store, model, "inject_output")
+    assert (found.unchanged.x, found.flipped.x, found.unknown, found.word) == (0, 30, 0, ProbeWord.BIASED)
 
 
 # -- the command, against a judge that obeys
