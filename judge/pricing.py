@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,12 +12,10 @@ from pydantic import Field, StrictInt
 from sqlmodel import Session
 
 from calibration.store.inserting import batches
-from calibration.store.items import Scope
 from calibration.store.judges import StoredRun, get_judge
 from calibration.store.operation import answered_span
 from calibration.store.payloads import StoredText, read_payloads
-from calibration.store.tallies import tally_calls, tally_verdicts
-from calibration.store.verdicts import iter_verdicts
+from calibration.store.tallies import lost_replies, replies_to_calls, tally_calls, tally_verdicts
 from judge.calls import Prices, round_up
 from rubrics.digest import digest
 from rubrics.errors import DeclarationError
@@ -71,10 +70,12 @@ def load_prices(path: str | Path) -> PriceMap:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """The tokens and the cost of a run's verdicts."""
+    """The tokens and the cost of a run's calls."""
 
     calls: int
-    """Verdicts that came from a call of this run."""
+    """Calls of this run that brought a reply, with or without a verdict."""
+    lost: int
+    """Those of them that brought no verdict: unreadable, of another model, or too late."""
     uncached_input: int
     cached_input: int
     output: int
@@ -111,6 +112,7 @@ class Spent:
         """As scripts read it."""
         return {
             "calls": self.calls,
+            "calls_without_a_verdict": self.lost,
             "tokens": {
                 "uncached_input": self.uncached_input,
                 "cached_input": self.cached_input,
@@ -151,11 +153,16 @@ def rounded(rate: float | None) -> float | None:
 
 
 def spent(*, session: Session, run: StoredRun) -> Spent:
-    """What the run's verdicts took; a reply that was asked for again is counted with the call after it."""
-    scope = Scope(set_digest=run.set_digest) if run.set_digest else Scope(dataset=run.dataset)
-    sums, calls, uncounted = [0, 0, 0], 0, 0
-    for tokens in _tokens(session, run, scope):
+    """What the run's calls took, those that were paid for and brought no verdict included."""
+    lost = lost_replies(session=session, run_key=run.key)
+    counted = {each.call for each in lost if each.unread and each.tokens is not None}
+    sums, calls, uncounted, without = [0, 0, 0], 0, 0, 0
+    for tokens, judged in chain(
+        _tokens(session, run, counted),
+        ((each.tokens, False) for each in lost if each.tokens is not None or not each.unread),
+    ):
         calls += 1
+        without += not judged
         if tokens is None:
             uncounted += 1
             continue
@@ -167,6 +174,7 @@ def spent(*, session: Session, run: StoredRun) -> Spent:
         verdicts=sum(each.units for each in said),
         per_minute=answered_span(session=session, run_key=run.key).per_minute,
         calls=calls,
+        lost=without,
         uncached_input=sums[0],
         cached_input=sums[1],
         output=sums[2],
@@ -176,19 +184,24 @@ def spent(*, session: Session, run: StoredRun) -> Spent:
     )
 
 
-def _tokens(session: Session, run: StoredRun, scope: Scope) -> Iterator[Mapping[str, Any] | None]:
-    """The counts of each call, None where the provider gave none."""
-    verdicts = iter_verdicts(session=session, scope=scope, run_key=run.key)
-    for batch in batches([each.reply_digest for each in verdicts if each.reply_digest], 500):
-        replies = read_payloads(session=session, digests=batch)
-        for reply in (replies[each] for each in batch):  # equal replies are one text
+def _tokens(
+    session: Session, run: StoredRun, counted: Collection[tuple[str, str, str, int]]
+) -> Iterator[tuple[Mapping[str, Any] | None, bool]]:
+    """The counts of each call with a verdict, None where the provider gave none; and True.
+
+    With False those of unread replies that stand beside the verdict of the call after them: older runs have
+    them there alone. What is in `counted` is left out.
+    """
+    for batch in batches(list(replies_to_calls(session=session, run_key=run.key)), 500):
+        replies = read_payloads(session=session, digests={each.digest for each in batch if each.digest})
+        for each in batch:  # equal replies are one text
+            reply = replies.get(each.digest or "")
             content = reply.content if isinstance(reply, StoredText) else {}
             kept = content.get("fields") or {} if isinstance(content, Mapping) else {}
-            if "cost_source" not in kept:
-                continue  # settled without a call, or taken over from another run
-            counted = kept.get("tokens") or {}
-            yield counted if "output" in counted else None
-            yield from (each.get("tokens") or None for each in kept.get("unread", ()))
+            tokens = kept.get("tokens") or {}
+            yield tokens if "output" in tokens else each.tokens, True
+            if each.call not in counted:
+                yield from ((unread.get("tokens") or None, False) for unread in kept.get("unread", ()))
 
 
 def model_of(*, session: Session, run: StoredRun) -> str:

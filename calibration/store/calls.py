@@ -29,6 +29,10 @@ NOT_MADE = "cancelled"
 """The detail of a fault whose call was never made."""
 UNPARSED = "unparsed"
 """The detail of a fault whose reply could not be read and was asked for once more."""
+MODEL_CHANGED = "model_changed"
+"""The detail of a fault whose reply came from another model than those before in the run."""
+LATE = "late"
+"""The detail of a fault whose reply came when its unit had its verdict from another call."""
 Unit = tuple[str, str, str, int]
 """Item key, criterion, presentation, repeat: what has exactly one verdict in a run."""
 
@@ -118,7 +122,7 @@ class FaultEntry:
     sentence: str
     """What happened, for whoever runs the judge; no text of the provider."""
     attempts: Sequence[Mapping[str, Any]] = ()
-    """Each attempt of the call, as JSON."""
+    """Each attempt of the call, as JSON; the one that brought a reply with its `tokens`."""
     cost_micros: int | None = None
     """0 where nothing was billed, None where that is not known."""
 

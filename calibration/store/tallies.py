@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 from sqlmodel import Session
 
-from calibration.store.calls import NOT_MADE, JudgeCallFaultRow, JudgeCallRow
+from calibration.store.calls import LATE, MODEL_CHANGED, NOT_MADE, UNPARSED, JudgeCallFaultRow, JudgeCallRow
 from calibration.store.columns import table_of
+from calibration.store.reading import stream
 from calibration.store.verdicts import VerdictRow
 from rubrics.verdict import UnknownReason
 
@@ -46,6 +50,68 @@ class VerdictTally:
     tokens_in: int | None
     """None where the tokens of one of the calls behind them are not counted."""
     tokens_out: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LostReply:
+    """A reply that was paid for and brought no verdict."""
+
+    call: tuple[str, str, str, int]
+    """Item key, criteria, presentation and repeat of what was asked."""
+    unread: bool
+    """Whether it was not of the agreed form and the unit was asked once more."""
+    tokens: Mapping[str, int] | None
+    """By name as calls.Tokens has them; None where they are not recorded."""
+
+    @property
+    def counts(self) -> tuple[int | None, int | None]:
+        """Tokens in and out; None where they are not recorded."""
+        said = self.tokens or {}
+        if not {"uncached_input", "output"} <= said.keys():
+            return None, None
+        return said["uncached_input"] + said.get("cached_input", 0), said["output"]
+
+
+def lost_replies(*, session: Session, run_key: str) -> list[LostReply]:
+    """The replies of the run that brought no verdict: unreadable, of another model, or too late.
+
+    A call that brought a verdict in the end, as one of a batch that was taken again, is absent.
+    """
+    return [
+        LostReply((item, criteria, shown, repeat), detail == UNPARSED, _tokens_in(attempts))
+        for item, criteria, shown, repeat, detail, attempts in (
+            session.connection().execute(_LOST, {"run": run_key})
+        )
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class CallReply:
+    """The reply of a call that brought a verdict."""
+
+    call: tuple[str, str, str, int]
+    """Item key, criteria, presentation and repeat of what was asked."""
+    digest: str | None
+    """Of the reply's text, with what it took in its fields."""
+    tokens: Mapping[str, int] | None
+    """As the verdict has them, cached ones among the uncached; None where they are not counted."""
+
+
+def replies_to_calls(*, session: Session, run_key: str) -> Iterator[CallReply]:
+    """The replies of the run's own calls that brought a verdict, each once."""
+    asked = (_CALL.item_key, _CALL.criteria, _CALL.presentation, _CALL.repeat)
+    query = sa.select(*asked, _VERDICT.reply_digest, _VERDICT.tokens_in, _VERDICT.tokens_out)
+    query = query.join_from(table_of(VerdictRow), table_of(JudgeCallRow), _CALL.key == _VERDICT.call_key)
+    for row in stream(session, query.where(_VERDICT.run_key == run_key, _FIRST_OF_CALL)):
+        *call, digest, sent, got = row
+        known = None if sent is None or got is None else {"uncached_input": sent, "output": got}
+        yield CallReply((call[0], call[1], call[2], call[3]), digest, known)
+
+
+def _tokens_in(attempts: str) -> Mapping[str, int] | None:
+    """What the attempt that brought a reply says it took."""
+    found: list[Any] = [each["tokens"] for each in json.loads(attempts) if each.get("tokens")]
+    return found[-1] if found else None
 
 
 def tally_calls(*, session: Session, run_key: str) -> CallTally:
@@ -116,9 +182,11 @@ def _tally() -> sa.Executable:
         .subquery()
     )
     said = answered.c
-    unresolved = sa.and_(said.call_key.is_(None), _FAULT.call_key.is_(None))
-    unknown = sa.and_(sa.func.coalesce(said.priced, 0) == 0, _FAULT.cost_micros.is_(None))
-    known = sa.func.coalesce(said.cost, 0) + sa.func.coalesce(_FAULT.cost_micros, 0)
+    silent = said.call_key.is_(None)
+    unresolved = sa.and_(silent, _FAULT.call_key.is_(None))
+    # a call with a fault and a verdict was taken from a batch twice, and was paid once
+    unknown = sa.or_(sa.and_(silent, _FAULT.cost_micros.is_(None)), said.priced == 0)
+    known = sa.func.coalesce(sa.case((silent, _FAULT.cost_micros), else_=said.cost), 0)
     return (
         sa.select(
             sa.func.count().label("intended"),
@@ -140,3 +208,22 @@ def _counted(which: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
 
 
 _TALLY = _tally()
+
+
+def _lost() -> sa.Executable:
+    run: sa.BindParameter[str] = sa.bindparam("run")
+    replied = sa.or_(
+        _FAULT.detail.in_((UNPARSED, MODEL_CHANGED, LATE)),
+        _FAULT.cost_micros > 0,
+        _FAULT.attempts.like('%"tokens"%'),
+    )
+    judged = sa.exists().where(_VERDICT.run_key == run, _VERDICT.call_key == _CALL.key)
+    return (
+        sa.select(*(_CALL.item_key, _CALL.criteria, _CALL.presentation, _CALL.repeat))
+        .add_columns(_FAULT.detail, _FAULT.attempts)
+        .join_from(table_of(JudgeCallRow), table_of(JudgeCallFaultRow), _FAULT.call_key == _CALL.key)
+        .where(_CALL.run_key == run, replied, ~judged)
+    )
+
+
+_LOST = _lost()

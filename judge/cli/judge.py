@@ -131,7 +131,8 @@ def _cost_words(found: Spent) -> str:
         "not known" if rate is None else f"{rate:,.0f}" for rate in (found.per_minute, found.per_dollar)
     )
     lines = [
-        f"{counted(found.calls, 'call')} with a verdict",
+        f"{counted(found.calls, 'call')} with a reply"
+        + (f", {found.lost:,} without a verdict" if found.lost else ""),
         f"tokens: {found.uncached_input:,} uncached, {found.cached_input:,} cached, {found.output:,} output",
         f"recorded: {dollars(found.known_micros)}, {counted(unknown, 'call')} of unknown cost",
         f"verdicts a minute: {per_minute}; verdicts a dollar: {per_dollar}",

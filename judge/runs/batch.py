@@ -49,7 +49,7 @@ from judge.parsing import Reading
 from judge.question import Question
 from judge.runs.bench import ModelBench
 from judge.runs.budget import Tariff
-from judge.runs.entries import answer_entries, answer_entry, call_entry, unread_entry
+from judge.runs.entries import answer_entries, answer_entry, call_entry, late_entry, unread_entry
 from judge.runs.plan import RunPlan, Unit
 from judge.runs.summary import RunSummary, StopKind, Stopped, summarise, unanswered_words, without_verdict
 from judge.runs.units import chunks, open_units
@@ -57,7 +57,6 @@ from judge.spec import Endpoint, ModelJudge
 from rubrics.errors import DeclarationError, RecordError
 from rubrics.item import Item
 from rubrics.order import Order
-from rubrics.verdict import UnknownReason
 
 URL = "/v1/chat/completions"
 CHUNK = 500
@@ -236,7 +235,7 @@ def _take(
             counts["repeated" if answer == before[key] else "contradicting"] += 1
         elif units <= settled:
             counts["late"] += 1
-            faults += [] if key in failed else [_late(key, entries[0])]
+            faults += [] if key in failed else [late_entry(key, entries[0])]
             failed.add(key)
         elif said:
             open_ = [
@@ -260,12 +259,6 @@ Said = frozenset[tuple[str, str, str | None]]
 
 def _place(stored: StoredCall) -> tuple[Any, int]:
     return stored.presentation, stored.repeat
-
-
-def _late(key: str, entry: VerdictEntry | FaultEntry) -> FaultEntry:
-    """What is kept of an answer that came after another call's: that it came, and what it cost."""
-    why = "the answer came when the unit had its verdict from another call"
-    return FaultEntry(key, UnknownReason.ERROR, "late", why, cost_micros=entry.cost_micros)
 
 
 def _still_open(summary: RunSummary) -> Stopped:

@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from calibration.rendering.text import visible
 from calibration.store.calls import (
+    LATE,
+    MODEL_CHANGED,
     NO_ORDER,
     NOT_MADE,
     UNPARSED,
@@ -18,8 +21,8 @@ from calibration.store.calls import (
 from calibration.store.items import ItemRef
 from calibration.store.text import NAME_LIMIT
 from calibration.store.verdicts import VerdictEntry
-from judge.calls import Attempt, Tokens
-from judge.grading import JudgeVerdict, Prepared
+from judge.calls import Attempt, Fault, ModelCallError, ModelReply, Tokens
+from judge.grading import JudgeVerdict, Prepared, conclude_failed
 from judge.runs.plan import Unit
 from rubrics.order import Order
 from rubrics.record import normalise_text
@@ -29,6 +32,8 @@ _PRESENTATIONS: Mapping[Order | None, Presentation] = {Order.AB: "ab", Order.BA:
 _LARGEST = 2**31 - 1
 """Of a whole number column; what a provider counts beyond it is no count."""
 _LARGEST_COST = 2**62
+NAME_SHOWN = 80
+"""Characters of a model's name that a sentence repeats."""
 
 
 def presentation(order: Order | None) -> Presentation:
@@ -81,9 +86,9 @@ def answer_entry(
         return FaultEntry(
             call_key=call_key,
             reason=verdict.reason,
-            detail=verdict.detail or verdict.reason.value,
+            detail=_open_detail(verdict, verdict.reason),
             sentence=verdict.rationale,
-            attempts=[_attempt(attempt) for attempt in verdict.attempts],
+            attempts=_attempts(verdict),
             cost_micros=_fits(verdict.cost_micros, _LARGEST_COST),
         )
     return VerdictEntry(
@@ -107,6 +112,11 @@ def answer_entry(
         decided_at=at,
         item=item,
     )
+
+
+def _open_detail(verdict: JudgeVerdict, reason: UnknownReason) -> str:
+    """What an open unit is counted under: of an open one, only a reply of another model names its model."""
+    return MODEL_CHANGED if verdict.reported_model is not None else verdict.detail or reason.value
 
 
 def reused_entry(run_key: str, unit: Unit, criterion: str, same: SameCall) -> VerdictEntry:
@@ -140,9 +150,48 @@ def unread_entry(call_key: str, verdict: JudgeVerdict) -> FaultEntry:
         reason=UnknownReason.INVALID,
         detail=UNPARSED,
         sentence="the reply was not of the agreed form; the judge was asked once more",
-        attempts=[_attempt(attempt) for attempt in verdict.attempts],
+        attempts=_attempts(verdict),
         cost_micros=_fits(verdict.cost_micros, _LARGEST_COST),
     )
+
+
+def late_entry(call_key: str, entry: VerdictEntry | FaultEntry) -> FaultEntry:
+    """What is kept of an answer that came after another call's: that it came, and what it took."""
+    why = "the answer came when the unit had its verdict from another call"
+    attempts = entry.attempts if isinstance(entry, FaultEntry) else ()
+    if isinstance(entry, VerdictEntry) and (tokens := (entry.fields or {}).get("tokens")):
+        attempts = ({"number": 1, "tokens": tokens},)
+    return FaultEntry(call_key, UnknownReason.ERROR, LATE, why, attempts, entry.cost_micros)
+
+
+def of_another_model(call: Prepared, reply: ModelReply, sentence: str) -> JudgeVerdict:
+    """What a reply of another model than the run's comes to: no verdict, and what it cost and took."""
+    error = ModelCallError(sentence, fault=Fault.MODEL_CHANGED, attempts=reply.attempts)
+    took = {
+        "cost_micros": reply.cost.micros,
+        "cost_source": reply.cost.source,
+        "tokens": reply.tokens,
+        "reported_model": reply.model,
+    }
+    return conclude_failed(call, error).model_copy(update=took)
+
+
+def changed_words(before: str, after: str) -> str:
+    """That another model answers than did before in the run, and what to do."""
+    first, second = (visible(name)[:NAME_SHOWN] for name in (before, after))
+    return (
+        f"the model changed within the run: {first} has answered so far, and now {second} does; declare "
+        "a judge with a dated model, or go on with both by --allow-model-change"
+    )
+
+
+def _attempts(verdict: JudgeVerdict) -> list[dict[str, Any]]:
+    """Each attempt of a call without a verdict; the last with the tokens of the reply, where one came."""
+    made = [_attempt(attempt) for attempt in verdict.attempts]
+    if tokens := _tokens(verdict.tokens):
+        last = made.pop() if made else {"number": 1}
+        made.append({**last, "tokens": tokens})
+    return made
 
 
 def _written(raw: bytes | None) -> str | None:

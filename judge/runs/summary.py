@@ -16,12 +16,18 @@ from calibration.rendering.text import counted
 from calibration.store.calls import OpenUnit, open_units
 from calibration.store.judges import get_run
 from calibration.store.operation import AnsweredSpan, answered_span
-from calibration.store.tallies import CallTally, VerdictTally, models_of_run, tally_calls, tally_verdicts
+from calibration.store.tallies import (
+    CallTally,
+    VerdictTally,
+    lost_replies,
+    models_of_run,
+    tally_calls,
+    tally_verdicts,
+)
 from judge.calls import Attempt
 from judge.pricing import rounded, spent, verdicts_per_dollar
 from judge.runs.budget import dollars
 from judge.runs.plan import RunPlan
-from judge.spec import ModelJudge
 
 
 class StopKind(StrEnum):
@@ -158,7 +164,7 @@ class RunSummary:
     """Units that had their verdict when this process began."""
     calls: CallTally
     tokens_in: int | None
-    """Tokens of all verdicts; None where one of them is not counted."""
+    """Tokens of all replies, with or without a verdict; None where one of them is not counted."""
     tokens_out: int | None
     models: tuple[str, ...]
     """What the provider said has answered."""
@@ -254,9 +260,7 @@ def summarise(
     failed = open_units(session=session, run_key=run_key)
     done = sum(each.units for each in said)
     left = plan.units - done
-    tokens = _total(said, "tokens_in"), _total(said, "tokens_out")
-    if isinstance(plan.judge, ModelJudge) and plan.judge.reask:  # verdicts count the second call alone
-        tokens = spent(session=session, run=get_run(session=session, key=run_key)).tokens
+    tokens = _tokens(session, run_key, said)
     return RunSummary(
         run=run_key,
         judge=str(plan.judge.name),
@@ -281,6 +285,22 @@ def summarise(
         timing=timing,
         stopped=stopped or (_unanswered(plan, failed, left) if left else None),
     )
+
+
+def _tokens(session: Session, run_key: str, said: list[VerdictTally]) -> tuple[int | None, int | None]:
+    """Tokens in and out of all replies, those that brought no verdict included."""
+    lost = lost_replies(session=session, run_key=run_key)
+    if any(each.unread and each.tokens is None for each in lost):  # then beside the verdict, if anywhere
+        return spent(session=session, run=get_run(session=session, key=run_key)).tokens
+    known = [each.counts for each in lost]
+    went_in = [_total(said, "tokens_in"), *(count for count, _ in known)]
+    came_out = [_total(said, "tokens_out"), *(count for _, count in known)]
+    return _sum(went_in), _sum(came_out)
+
+
+def _sum(counts: list[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def unanswered_words(calls: CallTally) -> str:
@@ -328,5 +348,4 @@ def _counted(each: Any) -> dict[str, int]:
 
 
 def _total(said: list[VerdictTally], name: str) -> int | None:
-    counts = [getattr(each, name) for each in said]
-    return None if None in counts else sum(counts)
+    return _sum([getattr(each, name) for each in said])

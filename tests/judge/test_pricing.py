@@ -7,11 +7,16 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
+from calibration.store.calls import JudgeCallFaultRow
+from calibration.store.columns import table_of
 from calibration.store.database import Store
 from calibration.store.judges import get_run
-from judge.calls import ModelReply, ModelRequest, Prices, Tokens
+from judge.calls import Cost, CostSource, Fault, ModelCallError, ModelReply, ModelRequest, Prices, Tokens
+from judge.fake_model import said
 from judge.pricing import load_prices, model_of, repriced, spent, verdicts_per_dollar
+from judge.runs.summary import summarise
 from judge.runs.words import summary_words
 from rubrics.errors import DeclarationError, TableError
 from rubrics.order import OrderPolicy
@@ -93,6 +98,44 @@ def test_a_map_is_refused_with_its_line_and_a_model_without_a_price_by_name(tmp_
     file.write_text(MAP, encoding="utf-8")
     with pytest.raises(DeclarationError, match=r"list@3 has no price for 'x'; it has: openai/test-1"):
         load_prices(file).of("x")
+
+
+def test_a_reply_that_brought_no_verdict_is_counted_and_priced(sqlite_store: Store) -> None:
+    """An unread reply whose second call fails, and one whose second call is read: each reply once."""
+    reasks = judge(name="reasks", order=OrderPolicy.AS_DECLARED, reask=True)
+    lay_down(sqlite_store, numbered(2), reasks)
+    failed = ModelCallError("refused", fault=Fault.BAD_REQUEST)
+    words = replace(said("words"), tokens=Tokens(10, 0, 2), cost=Cost(5, CostSource.DECLARED))
+    read = replace(answer("pass", micros=7), tokens=Tokens(20, 4, 3))
+    given = iter([words, failed, words, read])
+    done = carried_out(sqlite_store, planned(sqlite_store, reasks), lambda _: next(given), concurrency=1)
+    assert (done.tokens_in, done.tokens_out, done.calls.known_micros) == (44, 7, 17)
+    with sqlite_store.read() as session:
+        found = spent(session=session, run=get_run(session=session, key=done.run))
+    assert (found.calls, found.lost, found.uncounted) == (3, 2, 0)
+    assert (found.uncached_input, found.cached_input, found.output) == (40, 4, 7)
+    assert found.by(Prices(1.0, 10.0)) == 44 + 70
+    shown = on(address(sqlite_store))("judge", "cost", done.run[:10]).stdout
+    assert "3 calls with a reply, 2 without a verdict" in shown
+
+
+def test_an_unread_reply_of_an_older_record_is_counted_beside_its_verdict(sqlite_store: Store) -> None:
+    """There the fault has no tokens and the verdict's reply has them: they are in the sums, once."""
+    reasks = judge(name="reasks", order=OrderPolicy.AS_DECLARED, reask=True)
+    lay_down(sqlite_store, numbered(1), reasks)
+    words = replace(said("words"), tokens=Tokens(10, 0, 2))
+    given = iter([words, replace(answer("pass"), tokens=Tokens(20, 0, 3))])
+    plan = planned(sqlite_store, reasks)
+    done = carried_out(sqlite_store, plan, lambda _: next(given), concurrency=1)
+    with sqlite_store.write() as session:
+        session.connection().execute(sa.text("DROP TRIGGER IF EXISTS judge_call_fault_no_update"))
+        fault = table_of(JudgeCallFaultRow)
+        session.connection().execute(fault.update().values(attempts="[]"))
+    with sqlite_store.read() as session:
+        found = spent(session=session, run=get_run(session=session, key=done.run))
+        again = summarise(session=session, plan=plan, run_key=done.run, stopped=None)
+    assert (found.calls, found.tokens) == (2, (30, 5))
+    assert (again.tokens_in, again.tokens_out) == (done.tokens_in, done.tokens_out) == (30, 5)
 
 
 def test_verdicts_a_minute_and_a_dollar_are_known_or_said_not_to_be(sqlite_store: Store) -> None:

@@ -11,8 +11,10 @@ import pytest
 
 from calibration.store.database import Store
 from calibration.store.erasing import erase_item
+from calibration.store.judges import get_run
 from judge.calls import Prices
 from judge.parsing import Reading
+from judge.pricing import spent
 from judge.runs.batch import emit_batch, ingest_batch
 from judge.runs.budget import Tariff
 from judge.spec import ModelJudge
@@ -228,6 +230,11 @@ def test_what_is_said_twice_or_otherwise_or_late_is_counted_apart(
     assert (kept.late, kept.verdicts, kept.summary.calls.unresolved) == (2, 0, 0)
     again = ingest_batch(sqlite_store, plan, late, prices=Prices(1.0, 2.0), now=NOW)
     assert (again.late, again.summary) == (2, kept.summary)
+    # one reply taken, two of the fake model, which counts 5 tokens out, two late ones
+    assert (kept.summary.tokens_in, kept.summary.tokens_out) == (3 * 100, 3 * 7 + 2 * 5)
+    with sqlite_store.read() as session:
+        found = spent(session=session, run=get_run(session=session, key=kept.summary.run))
+    assert (found.calls, found.lost, found.tokens) == (5, 2, (300, 31))
 
 
 def test_a_batch_that_is_out_is_remembered(sqlite_store: Store, tmp_path: Path) -> None:

@@ -9,10 +9,12 @@ import pytest
 
 import judge.runs.replay as replaying
 from calibration.store.database import Store
+from calibration.store.judges import get_run
 from calibration.store.operation import reported_models
 from judge.calls import ModelReply, ModelRequest
 from judge.fake_model import said
 from judge.parsing import AnswerForm, Parsed, Reading, parse
+from judge.pricing import spent
 from judge.runs.replay import replay
 from rubrics.answer import answered
 from rubrics.errors import DeclarationError, RecordError
@@ -97,6 +99,8 @@ def test_another_reading_is_told_and_stored_for_another_judge_only(
     assert sorted(row["value"] for row in mine) == ["fail", "fail", "pass", "unknown", "unknown", "unknown"]
     assert {row["cost_micros"] for row in mine} == {0}
     assert {row["call_key"] for row in mine} == {None}
+    with store.read() as session:  # what was paid was paid by the run whose replies these are
+        assert spent(session=session, run=get_run(session=session, key=kept.run)).calls == 0
     again = replay(store, planned(store, other), run, now=NOW)
     assert (again.run, verdicts(store, kept.run)) == (kept.run, mine)
 
