@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from calibration.rendering.text import visible
 from calibration.store.database import Store
 from calibration.store.tallies import models_of_run, tally_calls, tally_verdicts
-from judge.calls import Fault, ModelCallError, ModelClient, ModelReply, NotSent
+from judge.calls import FAULTS, Fault, ModelCallError, ModelClient, ModelReply, NotSent
 from judge.grading import (
     JudgeVerdict,
     Prepared,
@@ -366,8 +366,7 @@ class Engine:
         finally:
             if not made:
                 self._recorder.put(not_sent(entry.key, "the run was stopped before the call was made"))
-            cost = 0 if not made else verdicts[0].cost_micros if verdicts else None
-            self._budget.settle(aside, cost)
+            self._budget.settle(aside, _spent(verdicts[0], aside) if verdicts else None if made else 0)
         return _Answer(verdicts, entry.key) if verdicts else None
 
     async def _call(self, call: Prepared) -> tuple[JudgeVerdict, ...]:
@@ -447,6 +446,18 @@ class Engine:
             f"the next call may cost up to {dollars(needed)}, and {dollars(spent)} of {dollars(cap)} are "
             "spent: raise the cap to go on"
         )
+
+
+def _spent(verdict: JudgeVerdict, aside: int | None) -> int | None:
+    """What a call counts against the cap; None for what was set aside for it.
+
+    An attempt that was lost may be billed beside the one that was answered.
+    """
+    faults = [each.fault for each in verdict.attempts if each.fault is not None]
+    lost = sum(FAULTS[fault].maybe_paid for fault in faults)
+    if verdict.cost_micros is not None:
+        return verdict.cost_micros + lost * (aside or 0)
+    return None if lost < 2 else lost * (aside or 0)
 
 
 def _is_same(unit: Unit, call: Prepared) -> bool:

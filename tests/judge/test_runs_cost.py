@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from calibration.store.database import Store
 from judge.calls import Cost, CostSource, Fault, ModelCallError, ModelReply, ModelRequest, Prices
 from judge.fake_model import FakeTransport, failed, said
-from judge.runs import StopKind, Tariff, dollars
+from judge.retries import RetryingClient
+from judge.runs import RunOptions, StopKind, Tariff, dollars, run_judge
 from judge.runs.budget import Budget
 from judge.runs.connect import tariff_of
 from judge.runs.estimate import CHARACTERS_A_TOKEN, TOKENS_A_REASON, estimate
@@ -90,6 +92,32 @@ def test_a_call_of_unknown_cost_counts_as_what_was_set_aside(sqlite_store: Store
     assert (summary.done, summary.errors, summary.pending) == (3, {"timeout": 1}, 5)
     more = carried_out(sqlite_store, plan, unknown_cost, tariff=TARIFF, max_cost_micros=450)
     assert more.calls.made == 4
+
+
+def test_a_lost_attempt_counts_beside_the_one_that_is_answered(sqlite_store: Store) -> None:
+    """Each first attempt is lost after it was sent, each second costs 60: 160 a call, 1,000 are six calls."""
+    lay_down(sqlite_store, numbered(20), CHEAP)
+    tried: set[int] = set()
+
+    def lost_at_first(request: ModelRequest) -> ModelReply | ModelCallError:
+        if number_in(request) in tried:
+            return answer("pass", micros=60)
+        tried.add(number_in(request))
+        return failed(Fault.CONNECTION_LOST)
+
+    async def no_wait(_seconds: float) -> None:
+        await asyncio.sleep(0)
+
+    provider = FakeTransport(lost_at_first)
+    summary = run_judge(
+        sqlite_store,
+        planned(sqlite_store, CHEAP),
+        lambda: RetryingClient(provider, rng=Random(1), sleep=no_wait),
+        options=RunOptions(concurrency=1, tariff=TARIFF, max_cost_micros=1_000),
+    )
+    assert (summary.done, len(provider.requests)) == (6, 12)
+    assert summary.stopped is not None
+    assert "$0.00096 of $0.001 are spent" in summary.stopped.sentence
 
 
 def test_a_refused_call_costs_nothing(sqlite_store: Store) -> None:
