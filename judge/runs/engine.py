@@ -119,6 +119,7 @@ class Engine:
         self._crash: Exception | None = None
         self._budget = Budget(options.max_cost_micros)
         self._done = 0
+        self._fresh = False
         self.clocked = Clocked()
         self.done_before = 0
         self.note = ""
@@ -198,6 +199,7 @@ class Engine:
             calls = tally_calls(session=session, run_key=self._run_key)
             self._models = set(models_of_run(session=session, run_key=self._run_key))
         self.done_before = self._done = sum(each.units for each in said)
+        self._fresh = not (said or calls.intended)
         self._provider.answered_before = bool(self.done_before)
         spent = calls.known_micros + calls.reserved_micros
         return Budget(self._options.max_cost_micros, spent_micros=spent)
@@ -270,7 +272,11 @@ class Engine:
         require_space(self._store, in_flight=self._options.concurrency)
         with self._store.read() as session:
             bound_cache(session)
-            return list(open_units(session=session, plan=self._plan, run_key=self._run_key, keys=keys))
+            return list(
+                open_units(
+                    session=session, plan=self._plan, run_key=self._run_key, keys=keys, fresh=self._fresh
+                )
+            )
 
     async def _ask_on(self) -> None:
         """Make one call after the other, until all are made or the run stops."""

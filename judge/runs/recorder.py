@@ -42,6 +42,9 @@ ASKED_EVERY_S = 0.25
 """How often a run looks whether somebody asked it to stop."""
 CACHE_KIB = 2048
 """Of SQLite's pages, for each of the two connections of a run: memory that does not grow with the run."""
+LOG_PAGES = 4096
+"""After which SQLite's log is written back: sixteen MiB; keys lie all over the indexes, and every 1,000 pages
+would write the same ones again and again."""
 _BOUND = "voirdire_bound_cache"
 Answered = VerdictEntry | FaultEntry
 Entry = CallEntry | Answered
@@ -230,10 +233,11 @@ class Recorder:
 
 
 def bound_cache(session: Session) -> None:
-    """Keep the session's connection from holding more pages of a large database than a run needs."""
+    """Keep the session's connection from holding, and from writing back, more pages than a run needs."""
     connection = session.connection()
     if connection.dialect.name == "sqlite" and _BOUND not in connection.info:
         connection.exec_driver_sql(f"PRAGMA cache_size=-{CACHE_KIB}")
+        connection.exec_driver_sql(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
         connection.info[_BOUND] = True  # lives as long as the driver's connection
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sqlmodel import Session
 
@@ -32,17 +33,28 @@ def chunks(plan: RunPlan) -> Iterator[list[str]]:
     return batches(plan.item_keys, CHUNK)
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is recorded of the units of some items."""
+
+    settled: frozenset[StoredUnit] = frozenset()
+    """Those that have their verdict."""
+    made: Mapping[StoredUnit, int] = field(default_factory=dict)
+    """How often each was asked."""
+    again: frozenset[StoredUnit] = frozenset()
+    """Those that were asked once more since a reply could not be read."""
+
+
 def open_units(
-    *, session: Session, plan: RunPlan, run_key: str, keys: Sequence[str]
+    *, session: Session, plan: RunPlan, run_key: str, keys: Sequence[str], fresh: bool = False
 ) -> Iterator[Unit | JudgeVerdict]:
     """The units of these items that have no verdict, those that share a prompt's beginning together.
 
-    An item whose texts were erased gives verdicts instead: nothing is left that could be judged.
+    An item whose texts were erased gives verdicts instead: nothing is left that could be judged. Of a `fresh`
+    run nothing was recorded before this process had it to itself, so nothing is looked for.
     """
-    settled = settled_units(session=session, run_key=run_key, item_keys=keys)
-    made = attempts_made(session=session, run_key=run_key, item_keys=keys)
-    reasks = isinstance(plan.judge, ModelJudge) and plan.judge.reask
-    again = asked_again(session=session, run_key=run_key, item_keys=keys) if reasks else frozenset()
+    known = _Known() if fresh else _known(session, plan, run_key, keys)
+    settled, made, again = known.settled, known.made, known.again
     same = (
         same_calls(
             session=session,
@@ -80,6 +92,15 @@ def open_units(
                 same={unit[1]: same[unit] for unit in units if unit in same},
                 beside=tuple(beside),
             )
+
+
+def _known(session: Session, plan: RunPlan, run_key: str, keys: Sequence[str]) -> _Known:
+    reasks = isinstance(plan.judge, ModelJudge) and plan.judge.reask
+    return _Known(
+        settled=settled_units(session=session, run_key=run_key, item_keys=keys),
+        made=attempts_made(session=session, run_key=run_key, item_keys=keys),
+        again=asked_again(session=session, run_key=run_key, item_keys=keys) if reasks else frozenset(),
+    )
 
 
 def all_items(*, session: Session, plan: RunPlan) -> Iterator[Item]:
