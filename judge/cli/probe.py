@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from judge.cli.asking import Client
 from judge.cli.importing import AsJson
 from judge.cli.prices import PriceInput, PriceOutput, check_amount, check_prices
-from judge.cli.run import Client
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from judge.cli.asking import AllowModelChange, Client, Rate, TokenRate, check_rates
 from judge.cli.importing import AsJson
 from judge.cli.prices import PriceInput, PriceOutput, check_amount, check_prices
-
-
-class Client(StrEnum):
-    """Who makes the calls."""
-
-    AUTO = "auto"
-    DIRECT = "direct"
-    LITELLM = "litellm"
-
 
 EPILOG = """
 [bold]Examples[/bold]
@@ -63,16 +54,8 @@ def run(
         int | None,
         typer.Option(min=1, help="Calls in flight. Default: as many as the provider takes, up to 64."),
     ] = None,
-    rate: Annotated[
-        str | None,
-        typer.Option(metavar="N/min", help="Calls that the provider allows, retries included: 500/min, 8/s."),
-    ] = None,
-    token_rate: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N/min", help="Tokens that it allows; a call counts with the longest reply it may give."
-        ),
-    ] = None,
+    rate: Rate = None,
+    token_rate: TokenRate = None,
     max_cost: Annotated[
         float | None,
         typer.Option(
@@ -104,12 +87,7 @@ def run(
     replay: Annotated[
         str | None, typer.Option(metavar="RUN", help="Read the stored replies of a run again; call nothing.")
     ] = None,
-    allow_model_change: Annotated[
-        bool,
-        typer.Option(
-            "--allow-model-change", help="Go on where the provider says that another model answers."
-        ),
-    ] = False,
+    allow_model_change: AllowModelChange = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and ask nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -125,7 +103,7 @@ def run(
         raise typer.BadParameter("name the items with either --set NAME or --dataset NAME")
     check_prices(price_input, price_output)
     check_amount("--max-cost", max_cost)
-    _check_rates({"--rate": rate, "--token-rate": token_rate})
+    check_rates({"--rate": rate, "--token-rate": token_rate})
     wanted = Wanted(
         judge=judge[0],
         others=tuple(judge[1:]),
@@ -142,7 +120,7 @@ def run(
         rate=rate,
         token_rate=token_rate,
         any_model=allow_model_change,
-        direct=None if client is Client.AUTO else client is Client.DIRECT,
+        direct=client.direct,
     )
     if len(judge) > 1:
         _check_several(batch=emit_batch or ingest_batch, replay=replay, price=price_input, cost=max_cost)
@@ -155,17 +133,6 @@ def run(
         file, emit = (emit_batch, True) if emit_batch is not None else (ingest_batch or "", False)
         raise typer.Exit(carry_batch(context, wanted, file, emit=emit, as_json=as_json, again=again))
     raise typer.Exit(carry_out(context, wanted, dry_run=dry_run, as_json=as_json))
-
-
-def _check_rates(given: dict[str, str | None]) -> None:
-    from judge.runs.pacing import parse_rate
-    from rubrics.errors import DeclarationError
-
-    for option, text in given.items():
-        try:
-            parse_rate(text or "1/s")
-        except DeclarationError as error:
-            raise typer.BadParameter(f"{option}: {error}") from error
 
 
 def _check_several(*, batch: str | None, replay: str | None, price: float | None, cost: float | None) -> None:

@@ -87,6 +87,11 @@ class Wanted:
     @property
     def command(self) -> str:
         """The command line that goes on with the run."""
+        return shlex.join(["voirdire", "judge", "run", *self.options])
+
+    @property
+    def options(self) -> list[str]:
+        """What was asked for, as it is typed."""
         named = (
             ("--judge", self.judge),
             *(("--judge", each) for each in self.others),
@@ -105,8 +110,7 @@ class Wanted:
             ("--client", None if self.direct is None else "direct" if self.direct else "litellm"),
         )
         words = [word for name, value in named if value is not None for word in (name, str(value))]
-        words += ["--allow-model-change"] if self.any_model else []
-        return shlex.join(["voirdire", "judge", "run", *words])
+        return [*words, *(["--allow-model-change"] if self.any_model else [])]
 
     def next_command(self, summary: RunSummary) -> str:
         """What to do with the verdicts."""
