@@ -85,10 +85,16 @@ def run(
         ),
     ] = False,
     replay: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Read the stored replies of a run again; call nothing.")
+        str | None,
+        typer.Option(
+            metavar="RUN",
+            help="Read the stored replies of a run again; call nothing. Without items: its own.",
+        ),
     ] = None,
     allow_model_change: AllowModelChange = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and ask nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the plan; ask, store and write nothing.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Ask a judge about every item and record each answer; run it again to go on where it stopped.
@@ -99,7 +105,8 @@ def run(
     from judge.runs.command import Wanted, carry_batch, carry_out, carry_replay
     from judge.runs.turns_command import carry_in_turn
 
-    if (dataset is None) == (set_ref is None):
+    whole = dataset is None and set_ref is None and replay is not None
+    if (dataset is None) == (set_ref is None) and not whole:
         raise typer.BadParameter("name the items with either --set NAME or --dataset NAME")
     check_prices(price_input, price_output)
     check_amount("--max-cost", max_cost)
@@ -128,10 +135,11 @@ def run(
     if sum(each is not None for each in (emit_batch, ingest_batch, replay)) > 1:
         raise typer.BadParameter("give one of --emit-batch, --ingest-batch and --replay")
     if replay is not None:
-        raise typer.Exit(carry_replay(context, wanted, replay, as_json=as_json))
+        raise typer.Exit(carry_replay(context, wanted, replay, as_json=as_json, dry_run=dry_run))
     if emit_batch is not None or ingest_batch is not None:
         file, emit = (emit_batch, True) if emit_batch is not None else (ingest_batch or "", False)
-        raise typer.Exit(carry_batch(context, wanted, file, emit=emit, as_json=as_json, again=again))
+        how = {"emit": emit, "as_json": as_json, "again": again, "dry_run": dry_run}
+        raise typer.Exit(carry_batch(context, wanted, file, **how))
     raise typer.Exit(carry_out(context, wanted, dry_run=dry_run, as_json=as_json))
 
 

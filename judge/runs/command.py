@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from calibration.store.database import Store
     from calibration.store.items import Scope
-    from judge.runs.batch import Ingested
+    from judge.runs.replay import Replayed
 
 API_KEY = "VOIRDIRE_API_KEY"
 """The key of an OpenAI-compatible server; providers have their own variables."""
@@ -199,16 +200,26 @@ def _is_cascade(store: Store, wanted: Wanted) -> bool:
 
 
 def carry_batch(
-    context: Any, wanted: Wanted, file: str, *, emit: bool, as_json: bool, again: bool = False
+    context: Any,
+    wanted: Wanted,
+    file: str,
+    *,
+    emit: bool,
+    as_json: bool,
+    again: bool = False,
+    dry_run: bool = False,
 ) -> ExitCode:
     """The exit code of writing a batch or of taking its answers; 3 where units are still open after it."""
-    from judge.runs.batch import emit_batch, ingest_batch
+    from judge.runs.answers import count_answers, ingest_batch
+    from judge.runs.batch import count_batch, emit_batch
 
     path = Path(file)
     with opened(context) as store:
         with store.read() as session:
             plan = planned_run(session, wanted)
             tariff, _ = tariff_of(plan.judge, wanted.prices)
+        if emit and dry_run:
+            return _would_write(*count_batch(store, plan, path, again=again), file, as_json=as_json)
         if emit:
             written = emit_batch(store, plan, path, tariff=tariff, now=now(), again=again)
             if as_json:
@@ -223,54 +234,121 @@ def carry_batch(
                     ]
                 )
             return ExitCode.ADMIT
-        taken = ingest_batch(store, plan, path, prices=tariff.prices, now=now())
+        take = count_answers if dry_run else ingest_batch
+        taken = take(store, plan, path, prices=tariff.prices, now=now(), any_model=wanted.any_model)
+    if isinstance(taken, dict):
+        return _would_take(taken, file, as_json=as_json)
     if not as_json:
-        print_lines(
-            [
-                f"Took {counted(taken.verdicts, 'verdict')} from {file}; {counted(taken.failed, 'line')} "
-                f"with an error, {taken.strange:,} with no answer to a call of this run."
-            ]
-        )
-        print_lines([f"  {line}" for line in _not_taken(taken)])
-    resume = f"{wanted.command} --ingest-batch REST" if taken.summary.calls.unresolved else None
+        print_lines([f"Took {_lines_words(taken.to_json(), file)}."])
+        print_lines([f"  {line}" for line in _not_taken(taken.to_json())])
+    stopped = taken.summary.stopped
+    changed = stopped is not None and stopped.kind is StopKind.MODEL_CHANGED
+    rest = shlex.quote(file) if changed else "REST" if taken.summary.calls.unresolved else None
+    resume = f"{wanted.command} --ingest-batch {rest}" if rest else None
     return report(taken.summary, {"batch": taken.to_json()}, wanted, as_json=as_json, resume=resume)
 
 
-def _not_taken(taken: Ingested) -> Iterator[str]:
-    if taken.repeated:
-        yield f"{taken.repeated:,} {'says' if taken.repeated == 1 else 'say'} what was taken before"
-    if taken.contradicting:
-        contradict = "contradicts" if taken.contradicting == 1 else "contradict"
-        yield f"{taken.contradicting:,} {contradict} what was taken before for that call: the first stands"
-    if taken.late:
-        units = "its unit" if taken.late == 1 else "their units"
-        yield f"{taken.late:,} came when {units} had a verdict from another call: only the cost is kept"
+def _would_write(requests: int, settled: int, file: str, *, as_json: bool) -> ExitCode:
+    """What a batch would hold, told; it is not written."""
+    if as_json:
+        print_json({"dry_run": True, "requests": requests, "settled": settled})
+    else:
+        units = f"{counted(settled, 'unit')} {'needs' if settled == 1 else 'need'} none"
+        would = f"Would write {counted(requests, 'request')} to {file}; {units}."
+        print_lines([would, "  nothing is written or stored"])
+    return ExitCode.ADMIT
+
+
+def _would_take(counts: Mapping[str, int], file: str, *, as_json: bool) -> ExitCode:
+    """What would be taken of a file of answers, told; nothing is stored."""
+    if as_json:
+        print_json({"dry_run": True, "batch": dict(counts)})
+    else:
+        print_lines([f"Would take {_lines_words(counts, file)}."])
+        print_lines([f"  {line}" for line in (*_not_taken(counts), "nothing is stored")])
+    return ExitCode.ADMIT
+
+
+def _lines_words(counts: Mapping[str, int], file: str) -> str:
+    return (
+        f"{counted(counts['verdicts'], 'verdict')} from {file}; {counted(counts['failed'], 'line')} "
+        f"with an error, {counts['strange']:,} with no answer to a call of this run"
+    )
+
+
+def _not_taken(counts: Mapping[str, int]) -> Iterator[str]:
+    repeated, contradicting, late = counts["repeated"], counts["contradicting"], counts["late"]
+    if changed := counts["changed"]:
+        answers, give = ("answer", "gives") if changed == 1 else ("answers", "give")
+        yield f"{changed:,} {answers} of another model {give} no verdict"
+    if repeated:
+        yield f"{repeated:,} {'says' if repeated == 1 else 'say'} what was taken before"
+    if contradicting:
+        contradict = "contradicts" if contradicting == 1 else "contradict"
+        yield f"{contradicting:,} {contradict} what was taken before for that call: the first stands"
+    if late:
+        units = "its unit" if late == 1 else "their units"
+        yield f"{late:,} came when {units} had a verdict from another call: only what that took is kept"
+    if counts["cut"]:
+        yield "the last line is cut off: get the whole file and take it again"
 
 
 LISTED = 20
 """Replies that are told one by one where they read otherwise."""
 
 
-def carry_replay(context: Any, wanted: Wanted, run: str, *, as_json: bool) -> ExitCode:
-    """The exit code of reading stored replies again: 0 where all read as before, else 1."""
+def carry_replay(context: Any, wanted: Wanted, run: str, *, as_json: bool, dry_run: bool = False) -> ExitCode:
+    """The exit code of reading stored replies again: 3 where units have none, else 1 where one changed."""
     from judge.runs.replay import replay
 
     with opened(context) as store:
         with store.read() as session:
+            wanted = wanted if wanted.dataset or wanted.set_ref else _as_asked(session, wanted, run)
             plan = planned_run(session, wanted)
-        found = replay(store, plan, run, now=now())
+        found = replay(store, plan, run, now=now(), dry=dry_run)
     if as_json:
-        print_json(found.to_json())
+        print_json({**({"dry_run": True} if dry_run else {}), **found.to_json()})
     else:
-        where = "; nothing is stored" if found.run is None else f"; stored as run {found.run[:12]}"
-        without = counted(found.without_reply, "verdict")
-        read = f"Read {counted(found.read, 'reply', 'replies')} again, {without} without one{where}."
-        lines = [read]
-        lines += [f"  {each.item_id}: {each.before} is now {each.after}" for each in found.changed[:LISTED]]
-        if len(found.changed) > LISTED:
-            lines.append(f"  and {len(found.changed) - LISTED:,} more")
-        print_lines(lines if found.changed else [*lines, "  all read as before"])
+        print_lines(list(_replay_words(found)))
+    if found.left:
+        tell(
+            f"voirdire: {found.left:,} of {counted(found.units, 'unit')} "
+            f"{'has' if found.left == 1 else 'have'} no verdict in run {found.source[:12]}: finish that run, "
+            "then read it again"
+        )
+        tell(f"  finish it: {replace(wanted, judge=found.judge).command}", wrapped=False)
+        return ExitCode.OPERATIONAL
     return ExitCode.REJECT if found.changed else ExitCode.ADMIT
+
+
+def _replay_words(found: Replayed) -> Iterator[str]:
+    where = "; nothing is stored" if found.run is None else f"; stored as run {found.run[:12]}"
+    without = counted(found.without_reply, "verdict")
+    yield f"Read {counted(found.read, 'reply', 'replies')} again, {without} without one{where}."
+    for each in found.changed[:LISTED]:
+        yield f"  {each.item_id}: {each.before} is now {each.after}"
+    if len(found.changed) > LISTED:
+        yield f"  and {len(found.changed) - LISTED:,} more"
+    if not found.changed:
+        yield "  all read as before"
+
+
+def _as_asked(session: Session, wanted: Wanted, run: str) -> Wanted:
+    """What is wanted, of the items, the rubric and the criteria that the run was about."""
+    from calibration.store.rubrics import get_rubric_by_digest
+    from calibration.store.sets import get_set_by_digest
+    from judge.runs.replay import run_named
+
+    source = run_named(session=session, source=run)
+    plan, of_set = json.loads(source.plan), source.set_digest
+    return replace(
+        wanted,
+        dataset=None if of_set else source.dataset,
+        set_ref=get_set_by_digest(session=session, digest=of_set).ref if of_set else None,
+        rubric=get_rubric_by_digest(session=session, digest=source.rubric_digest).ref,
+        criteria=tuple(wanted.criteria or plan.get("criteria", ())),
+        repeats=plan.get("repeats", wanted.repeats),
+    )
 
 
 def api_key() -> SecretStr | None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from sqlmodel import Session
+
 from calibration.store.database import Store
 from calibration.store.inserting import batches
 from calibration.store.items import Scope
@@ -45,7 +47,13 @@ class Replayed:
 
     source: str
     run: str | None
-    """The run that holds the new verdicts; None where the judge is the same and nothing is stored."""
+    """The run that holds the new verdicts; None where nothing is stored."""
+    judge: str
+    """Name of the judge whose run was read."""
+    units: int
+    """Of the plan: what a whole run has a verdict on."""
+    left: int
+    """Those on which the run that was read has none."""
     read: int = 0
     without_reply: int = 0
     """Verdicts that came without a reply: settled without a call, refused, imported or erased."""
@@ -57,6 +65,8 @@ class Replayed:
             "schema": "replay/1",
             "source": self.source,
             "run": self.run,
+            "units": self.units,
+            "without_verdict": self.left,
             "read": self.read,
             "without_reply": self.without_reply,
             "changed": [
@@ -72,7 +82,7 @@ class Replayed:
         }
 
 
-def replay(store: Store, plan: RunPlan, source: str, *, now: datetime) -> Replayed:
+def replay(store: Store, plan: RunPlan, source: str, *, now: datetime, dry: bool = False) -> Replayed:
     """The replies of a run read again under the plan's judge.
 
     Where that judge is the run's own, what is read otherwise is told and nothing is stored; another judge
@@ -83,6 +93,7 @@ def replay(store: Store, plan: RunPlan, source: str, *, now: datetime) -> Replay
         plan: of the judge that reads; its items are read as far as the source has them.
         source: key of the run, or the beginning of one.
         now: when.
+        dry: store nothing, whichever judge it is.
 
     Raises:
         DeclarationError: no model judge, or one whose prompts are not those of the run.
@@ -95,22 +106,32 @@ def replay(store: Store, plan: RunPlan, source: str, *, now: datetime) -> Replay
         run = _run(list_runs(session=session, dataset=plan.dataset, rubric_digest=plan.rubric.digest), source)
         stored = get_judge(session=session, judge=run.judge_digest)
     _require_same_prompts(judge, stored.content, run.judge_digest)
-    kept = judge.digest != run.judge_digest
+    kept = judge.digest != run.judge_digest and not dry
     key = _record(store, plan, run, now) if kept else None
-    found = Replayed(run.key, key)
     scope = Scope(set_digest=plan.set_digest) if plan.set_digest else Scope(dataset=plan.dataset)
     with store.read() as session:
         verdicts = list(iter_verdicts(session=session, scope=scope, run_key=run.key))
+    found = Replayed(run.key, key, stored.name, plan.units, _left(plan, verdicts))
     for batch in batches(verdicts, CHUNK):
         entries = list(_again(store, plan, judge, batch, found, run_key=key, now=now))
         if key is not None:
             with store.write() as session:
                 add_verdicts(session=session, verdicts=entries, at=now, strict=False)
     if key is not None:
-        done = len(verdicts) == plan.units
         with store.write() as session:
-            move_run(session=session, key=key, state=RunState.FINISHED if done else RunState.PAUSED)
+            move_run(session=session, key=key, state=RunState.PAUSED if found.left else RunState.FINISHED)
     return found
+
+
+def run_named(*, session: Session, source: str) -> StoredRun:
+    """The run whose key begins so, of whatever items; raises RecordError where there is not exactly one."""
+    return _run(list_runs(session=session), source)
+
+
+def _left(plan: RunPlan, verdicts: list[StoredVerdict]) -> int:
+    """How many units of the plan the run has no verdict on."""
+    keys = {criterion.key for criterion in plan.criteria}
+    return plan.units - sum(each.criterion in keys and each.repeat <= plan.repeats for each in verdicts)
 
 
 def _again(
@@ -198,7 +219,7 @@ def _reason(reason: UnknownReason, detail: str | None) -> str:
 def _run(runs: list[StoredRun], source: str) -> StoredRun:
     named = [run for run in runs if run.key.startswith(source) and run.origin is RunOrigin.RUN]
     if len(named) != 1:
-        many = "several runs begin" if named else "no run of these items begins"
+        many = "several runs begin" if named else "no such run begins"
         raise RecordError(f"{many} with {source!r}; `voirdire judge show NAME` lists the runs of a judge")
     return named[0]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -107,7 +108,7 @@ def test_a_reply_that_brought_no_verdict_is_counted_and_priced(sqlite_store: Sto
     failed = ModelCallError("refused", fault=Fault.BAD_REQUEST)
     words = replace(said("words"), tokens=Tokens(10, 0, 2), cost=Cost(5, CostSource.DECLARED))
     read = replace(answer("pass", micros=7), tokens=Tokens(20, 4, 3))
-    given = iter([words, failed, words, read])
+    given: Iterator[ModelReply | ModelCallError] = iter([words, failed, words, read])
     done = carried_out(sqlite_store, planned(sqlite_store, reasks), lambda _: next(given), concurrency=1)
     assert (done.tokens_in, done.tokens_out, done.calls.known_micros) == (44, 7, 17)
     with sqlite_store.read() as session:

@@ -15,8 +15,10 @@ from calibration.store.judges import get_run
 from judge.calls import Prices
 from judge.parsing import Reading
 from judge.pricing import spent
-from judge.runs.batch import emit_batch, ingest_batch
+from judge.runs.answers import count_answers, ingest_batch
+from judge.runs.batch import emit_batch
 from judge.runs.budget import Tariff
+from judge.runs.summary import StopKind
 from judge.spec import ModelJudge
 from rubrics.errors import DeclarationError, RecordError
 from tests.judge.cases import item, judge
@@ -219,7 +221,8 @@ def test_what_is_said_twice_or_otherwise_or_late_is_counted_apart(
     file = written(tmp_path / "in.jsonl", *lines, {"custom_id": "nobody", "response": None})
     taken = ingest_batch(sqlite_store, plan, file, prices=Prices(1.0, 2.0), now=NOW)
     assert taken.to_json() == {
-        "verdicts": 1, "failed": 0, "strange": 1, "repeated": 1, "contradicting": 1, "late": 0,
+        "verdicts": 1, "failed": 0, "strange": 1, "repeated": 1, "contradicting": 1, "late": 0, "changed": 0,
+        "cut": 0,
     }  # fmt: skip
     assert taken.summary.verdicts == {"pass": 1}
     assert taken.summary.stopped is not None
@@ -249,3 +252,82 @@ def test_a_batch_that_is_out_is_remembered(sqlite_store: Store, tmp_path: Path) 
         emit_batch(sqlite_store, plan, tmp_path / "two", tariff=tariff, now=NOW)
     assert not (tmp_path / "two").exists()
     assert emit_batch(sqlite_store, plan, tmp_path / "two", tariff=tariff, now=NOW, again=True).requests == 2
+
+
+PASS = '{"reason": "as asked", "verdict": "pass"}'
+
+
+def test_answers_of_another_model_give_no_verdict_unless_that_is_said(store: Store, tmp_path: Path) -> None:
+    """As in an ordinary run: told, counted, paid, open; taken once both models are allowed, and paid once."""
+    spec = judge(order="as_declared")
+    lay_down(store, numbered(3), spec)
+    plan, requests = planned(store, spec), emitted(store, spec, tmp_path / "out.jsonl")
+    models = ("m-1", "m-2", "m-2")
+    lines = [answered(each, PASS, model=model) for each, model in zip(requests, models, strict=True)]
+    file = written(tmp_path / "in.jsonl", *lines)
+    prices = Prices(1.0, 2.0)
+    counts = count_answers(store, plan, file, prices=prices, now=NOW)
+    taken = ingest_batch(store, plan, file, prices=prices, now=NOW)
+    assert counts == taken.to_json()
+    assert (taken.verdicts, taken.changed, taken.summary.errors) == (1, 2, {"model_changed": 2})
+    assert taken.summary.stopped is not None
+    assert taken.summary.stopped.kind is StopKind.MODEL_CHANGED
+    assert "m-1 has answered so far, and now m-2 does" in taken.summary.stopped.sentence
+    paid = (3 * 100, 3 * 7, 3 * 114)
+    summary = taken.summary
+    assert (summary.tokens_in, summary.tokens_out, summary.calls.known_micros) == paid
+    assert ingest_batch(store, plan, file, prices=prices, now=NOW).changed == 2
+    both = ingest_batch(store, plan, file, prices=prices, now=NOW, any_model=True).summary
+    assert (both.complete, both.models, both.verdicts) == (True, ("m-1", "m-2"), {"pass": 3})
+    assert (both.tokens_in, both.tokens_out, both.calls.known_micros) == paid
+    with store.read() as session:
+        found = spent(session=session, run=get_run(session=session, key=both.run))
+    assert (found.calls, found.lost, found.tokens) == (3, 0, (300, 21))
+
+
+def test_a_price_that_is_not_known_is_not_that_of_an_earlier_error(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
+    """A line that failed, which costs nothing, and later the answer without a price: one unknown cost."""
+    spec = judge(order="as_declared")
+    lay_down(sqlite_store, numbered(1), spec)
+    (request,) = emitted(sqlite_store, spec, tmp_path / "out.jsonl")
+    failed = {"custom_id": request["custom_id"], "response": {"status_code": 429, "body": {}}}
+    file = written(tmp_path / "in.jsonl", failed, answered(request, PASS))
+    done = ingest_batch(sqlite_store, planned(sqlite_store, spec), file, prices=None, now=NOW).summary
+    assert (done.complete, done.calls.unknown_cost) == (True, 1)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_answer_and_a_cut_line_is_told(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
+    """The first of two is taken; the last line ends in its middle and is told as that."""
+    spec = judge(order="as_declared")
+    lay_down(sqlite_store, numbered(2), spec)
+    first, second = (
+        json.dumps(answered(each, PASS)) for each in emitted(sqlite_store, spec, tmp_path / "out.jsonl")
+    )
+    (tmp_path / "in.jsonl").write_text(f"\ufeff{first}\n{second[:50]}", encoding="utf-8")
+    taken = ingest_batch(
+        sqlite_store, planned(sqlite_store, spec), tmp_path / "in.jsonl", prices=None, now=NOW
+    )
+    assert (taken.verdicts, taken.strange, taken.cut) == (1, 0, 1)
+
+
+def test_a_dry_run_of_a_batch_stores_and_writes_nothing(sqlite_store: Store, tmp_path: Path) -> None:
+    """What would be written or taken is told; no run, no intent, no verdict and no file comes of it."""
+    lay_down(sqlite_store, [*numbered(3), item(" ", item_id="blank")], judge(order="as_declared"))
+    command = on(address(sqlite_store))
+    base = ("judge", "run", "--judge", "test-judge", "--dataset", DATASET, "--criterion", KEY)
+    out = tmp_path / "out.jsonl"
+    done = command(*base, "--emit-batch", str(out), "--dry-run")
+    assert (done.exit_code, out.exists()) == (0, False)
+    assert "Would write 3 requests" in done.stdout
+    assert "1 unit needs none" in " ".join(done.stdout.split())
+    assert rows(sqlite_store, "SELECT key FROM judge_run") == []
+    assert command(*base, "--emit-batch", str(out)).exit_code == 0
+    lines = [answered(json.loads(line), PASS) for line in out.read_text().split("\n") if line]
+    before = verdicts(sqlite_store)
+    told = command(*base, "--ingest-batch", str(written(tmp_path / "in", *lines)), "--dry-run", "--json")
+    assert (told.exit_code, json.loads(told.stdout)["batch"]["verdicts"]) == (0, 3)
+    assert (verdicts(sqlite_store), len(before)) == (before, 1)

@@ -11,7 +11,7 @@ import judge.runs.replay as replaying
 from calibration.store.database import Store
 from calibration.store.judges import get_run
 from calibration.store.operation import reported_models
-from judge.calls import ModelReply, ModelRequest
+from judge.calls import Fault, ModelCallError, ModelReply, ModelRequest
 from judge.fake_model import said
 from judge.parsing import AnswerForm, Parsed, Reading, parse
 from judge.pricing import spent
@@ -32,6 +32,7 @@ from tests.judge.run_world import (
     numbered,
     planned,
     rows,
+    state,
     verdicts,
 )
 
@@ -133,7 +134,7 @@ def test_a_judge_that_would_have_asked_otherwise_reads_no_reply(
     run = carried_out(sqlite_store, planned(sqlite_store, ONE), each_its_own).run
     with pytest.raises(DeclarationError, match=f"differs from the run's judge in {said_of_it}"):
         replay(sqlite_store, planned(sqlite_store, other), run, now=NOW)
-    with pytest.raises(RecordError, match="no run of these items begins with 'zz'"):
+    with pytest.raises(RecordError, match="no such run begins with 'zz'"):
         replay(sqlite_store, planned(sqlite_store, ONE), "zz", now=NOW)
 
 
@@ -147,3 +148,38 @@ def test_the_command(sqlite_store: Store) -> None:
     assert "Read 3 replies again" in done.stdout
     assert "all read as before" in done.stdout
     assert json.loads(on(address(sqlite_store))(*base, "--json").stdout)["read"] == 3
+
+
+def test_a_part_of_a_run_read_again_says_what_is_left(sqlite_store: Store) -> None:
+    """Two of five units have a verdict: exit 3, the rest told, and the run of the copy is not finished."""
+    other = judge(name="other", order=OrderPolicy.AS_DECLARED)
+    lay_down(sqlite_store, numbered(5), ONE, other)
+    failed = ModelCallError("refused", fault=Fault.BAD_REQUEST)
+    plan = planned(sqlite_store, ONE)
+    run = carried_out(sqlite_store, plan, lambda r: answer("pass") if number_in(r) < 2 else failed).run
+    base = ("judge", "run", "--judge", "other", "--dataset", DATASET, "--criterion", KEY, "--replay", run)
+    done = on(address(sqlite_store))(*base)
+    assert done.exit_code == 3
+    assert "3 of 5 units have no verdict" in done.stderr
+    assert "judge run --judge one" in done.stderr
+    told = json.loads(on(address(sqlite_store))(*base, "--json").stdout)
+    assert (told["units"], told["without_verdict"]) == (5, 3)
+    assert state(sqlite_store, told["run"]) == "paused"
+    carried_out(sqlite_store, plan, lambda _: answer("fail"))
+    assert on(address(sqlite_store))(*base).exit_code == 0
+    assert state(sqlite_store, told["run"]) == "finished"
+
+
+def test_a_run_names_its_own_items_and_a_dry_run_stores_none(sqlite_store: Store) -> None:
+    """Without --dataset items, rubric, criteria and repeats are those of the run; --dry-run only reads."""
+    other = judge(name="other", order=OrderPolicy.AS_DECLARED)
+    lay_down(sqlite_store, numbered(3), ONE, other)
+    run = carried_out(sqlite_store, planned(sqlite_store, ONE, repeats=2), each_its_own).run
+    base = ("judge", "run", "--judge", "other", "--replay", run)
+    dry = json.loads(on(address(sqlite_store))(*base, "--dry-run", "--json").stdout)
+    assert (dry["dry_run"], dry["read"], dry["run"]) == (True, 6, None)
+    assert len(rows(sqlite_store, "SELECT key FROM judge_run")) == 1
+    kept = on(address(sqlite_store))(*base, "--json")
+    assert (kept.exit_code, json.loads(kept.stdout)["without_verdict"]) == (0, 0)
+    assert len(verdicts(sqlite_store, json.loads(kept.stdout)["run"])) == 6
+    assert on(address(sqlite_store))("judge", "run", "--judge", "other").exit_code == 64

@@ -27,7 +27,8 @@ from judge.parsing import Reading
 from judge.pricing import spent
 from judge.question import asked_together
 from judge.runs import RunPlan, StopKind, Tariff, conditions
-from judge.runs.batch import emit_batch, ingest_batch
+from judge.runs.answers import ingest_batch
+from judge.runs.batch import emit_batch
 from judge.runs.estimate import estimate
 from judge.runs.replay import replay
 from judge.spec_lint import risks
