@@ -217,7 +217,9 @@ def _lost() -> sa.Executable:
         _FAULT.cost_micros > 0,
         _FAULT.attempts.like('%"tokens"%'),
     )
-    judged = sa.exists().where(_VERDICT.run_key == run, _VERDICT.call_key == _CALL.key)
+    # by the columns of an index, and of the fault: else it is looked for at every call of the run
+    unit = (_VERDICT.run_key == run, _VERDICT.item_key == _CALL.item_key)
+    judged = sa.exists().where(*unit, _VERDICT.call_key == _FAULT.call_key)
     return (
         sa.select(*(_CALL.item_key, _CALL.criteria, _CALL.presentation, _CALL.repeat))
         .add_columns(_FAULT.detail, _FAULT.attempts)
