@@ -168,7 +168,9 @@ FAULTS: dict[Fault, FaultClass] = {
     Fault.BAD_REQUEST: FaultClass(False, _PROVIDER),
     Fault.REDIRECTED: FaultClass(False, _PROVIDER, stops_run=True),
     Fault.TOO_LONG: FaultClass(False, unknown("invalid", "too_long")),
-    Fault.MODEL_CHANGED: FaultClass(False, _PROVIDER, maybe_paid=True, stops_run=True),
+    Fault.MODEL_CHANGED: FaultClass(
+        False, unknown("error", "model_changed"), maybe_paid=True, stops_run=True
+    ),
     Fault.CONTENT_FILTER: FaultClass(False, unknown("invalid", "content_filter"), maybe_paid=True),
 }
 

@@ -44,7 +44,10 @@ REASON_DETAILS: dict[UnknownReason, frozenset[str]] = {
     UnknownReason.PENDING: frozenset({"running", "human_queue"}),
     UnknownReason.MISSING: frozenset(),
     UnknownReason.ERROR: frozenset(
-        {"timeout", "unreachable", "provider_error", "auth", "cancelled", "window_closed"}
+        {
+            *("timeout", "unreachable", "provider_error", "model_changed"),
+            *("auth", "cancelled", "window_closed"),
+        }
     ),
 }
 

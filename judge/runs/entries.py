@@ -9,7 +9,6 @@ from typing import Any
 from calibration.rendering.text import visible
 from calibration.store.calls import (
     LATE,
-    MODEL_CHANGED,
     NO_ORDER,
     NOT_MADE,
     UNPARSED,
@@ -86,7 +85,7 @@ def answer_entry(
         return FaultEntry(
             call_key=call_key,
             reason=verdict.reason,
-            detail=_open_detail(verdict, verdict.reason),
+            detail=verdict.detail or verdict.reason.value,
             sentence=verdict.rationale,
             attempts=_attempts(verdict),
             cost_micros=_fits(verdict.cost_micros, _LARGEST_COST),
@@ -112,11 +111,6 @@ def answer_entry(
         decided_at=at,
         item=item,
     )
-
-
-def _open_detail(verdict: JudgeVerdict, reason: UnknownReason) -> str:
-    """What an open unit is counted under: of an open one, only a reply of another model names its model."""
-    return MODEL_CHANGED if verdict.reported_model is not None else verdict.detail or reason.value
 
 
 def reused_entry(run_key: str, unit: Unit, criterion: str, same: SameCall) -> VerdictEntry:

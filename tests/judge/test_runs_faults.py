@@ -214,7 +214,7 @@ def test_a_model_that_changes_stops_the_run(sqlite_store: Store, path: str) -> N
     assert halted.stopped.kind is StopKind.MODEL_CHANGED
     assert "served-1 has answered so far, and now served-2 does" in halted.stopped.sentence
     assert (halted.models, halted.verdicts, len(provider.hits)) == (("served-1",), {"pass": 10}, 11)
-    assert (halted.errors, adds_up(halted)) == ({"provider_error": 1}, True)
+    assert (halted.errors, adds_up(halted)) == ({"model_changed": 1}, True)
     assert halted.calls.known_micros == 11 * 107
     options = RunOptions(concurrency=1, patience_s=0.0, any_model=True)
     client = partial(

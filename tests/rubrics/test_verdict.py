@@ -66,7 +66,10 @@ def test_details_are_the_vocabulary() -> None:
         "inconsistent": ["orders", "votes"],
         "pending": ["human_queue", "running"],
         "missing": [],
-        "error": ["auth", "cancelled", "provider_error", "timeout", "unreachable", "window_closed"],
+        "error": [
+            *("auth", "cancelled", "model_changed", "provider_error", "timeout", "unreachable"),
+            "window_closed",
+        ],
     }
 
 
