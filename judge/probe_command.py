@@ -1,130 +1,142 @@
-"""`voirdire probe` carried out: copies recorded, judged as a resumable run, effects told."""
+"""`voirdire probe` carried out: what it takes told first, copies judged as a resumable run, effects told."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from calibration.rendering.text import counted
 from calibration.store.database import Store
 from calibration.store.probe_results import record_probe
-from judge.calls import Prices
+from judge.cli.errors import ExitCode, tell
 from judge.cli.lookups import evidence_of, rubric_of_labels
-from judge.cli.stores import actor, now
+from judge.cli.output import print_json, print_lines, print_rows
+from judge.cli.stores import actor, now, opened
 from judge.probe_effects import Effect, ProbeWord
-from judge.probing import (
-    Probe,
-    checked_families,
-    overall,
-    prepare_probe,
-    probe_object,
-    probe_rows,
-    probe_words,
-    read_effects,
-)
+from judge.probe_words import probe_rows, probe_words, unbounded_words
+from judge.probing import Probe, overall, prepare_probe, probe_object, read_effects
 from judge.recorded import recorded_judge
-from judge.runs import RunOptions, dollars, run_judge
-from judge.runs.bar import run_bar
-from judge.runs.command import api_key
-from judge.runs.connect import connected, tariff_of
-from judge.runs.estimate import estimate
+from judge.runs import RunSummary, StopKind, dollars
+from judge.runs.command import Wanted, ask
+from judge.runs.connect import tariff_of
+from judge.runs.estimate import Estimate, estimate
+from judge.runs.words import pace_words
 
-CODES = {ProbeWord.BOUNDED: 0, ProbeWord.BIASED: 1, ProbeWord.UNDERPOWERED: 2}
-OPEN = 3
+CODES = {
+    ProbeWord.BOUNDED: ExitCode.ADMIT,
+    ProbeWord.BIASED: ExitCode.REJECT,
+    ProbeWord.UNDERPOWERED: ExitCode.INSUFFICIENT,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeWanted:
     """What the command line asks for."""
 
-    judge: str
-    criterion: str
-    dataset: str | None
-    set_ref: str | None
-    rubric: str | None
+    run: Wanted
+    """Whom about which items, and how: as of a run under one criterion."""
     families: tuple[str, ...]
-    items: int
+    items: int | None
+    """Failures at most; None for as many as show that nothing moves the judge."""
     seed: int
     bound: float
-    concurrency: int | None
-    max_cost: float | None
-    price_input: float | None
-    price_output: float | None
-    gguf: str | None
-    direct: bool | None
 
-    @property
-    def prices(self) -> Prices | None:
-        """What the operator says that tokens cost."""
-        if self.price_input is None or self.price_output is None:
-            return None
-        return Prices(self.price_input, self.price_output)
+    def command(self, stopped: StopKind) -> str:
+        """The command line that goes on with the probe once it stopped so."""
+        spent = stopped is StopKind.COST_CAP
+        words = list((replace(self.run, max_cost=None) if spent else self.run).options)
+        words += [word for family in self.families for word in ("--family", family)]
+        words += [] if self.items is None else ["--items", str(self.items)]
+        words += ["--seed", str(self.seed), "--bound", f"{self.bound:g}"]
+        if stopped is StopKind.MODEL_CHANGED and not self.run.any_model:
+            words.append("--allow-model-change")
+        return shlex.join(["voirdire", "probe", *words, *(["--max-cost", "MORE"] if spent else [])])
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeEnded:
-    """What is printed, and the exit code."""
+def carry_out(context: Any, wanted: ProbeWanted, *, dry_run: bool, as_json: bool) -> ExitCode:
+    """The exit code of the probe: 0, 1 or 2 by its word, 3 or 130 where verdicts are still open.
 
-    told: dict[str, Any]
-    before: Sequence[str]
-    rows: Sequence[tuple[str, ...]]
-    after: Sequence[str]
-    code: int
+    A dry run leaves the store as it was.
+    """
+    with opened(context) as store:
+        probe, expected = _prepared(store, wanted, dry_run=dry_run)
+        risks = tuple(unbounded_words(probe, bound=wanted.bound))
+        if as_json:
+            for risk in risks:
+                tell(f"! {risk}")
+        else:
+            print_lines([*_plan_words(probe, expected, wanted), *(f"  ! {risk}" for risk in risks)])
+        if dry_run:
+            plan = {"families": list(probe.copies), "items": len(probe.originals), "enough": probe.enough}
+            if as_json:
+                print_json({"dry_run": True, **plan, "risks": list(risks), "estimate": expected.to_json()})
+            return ExitCode.ADMIT
+        cap = None if wanted.run.max_cost is None else round(wanted.run.max_cost * 1_000_000)
+        summary = ask(store, probe.plan, wanted.run, done=expected.done, cap_micros=cap)
+        found, result = _counted(store, probe, wanted.bound)
+    if as_json:
+        stopped = summary.stopped
+        next_one = {"resume": wanted.command(stopped.kind)} if stopped else {}
+        print_json({**result, "risks": list(risks), "run": summary.to_json(), **next_one})
+    else:
+        rows = list(probe_rows(found))
+        print_rows(("probe", "flips", "no verdict", "rise", "p", "word"), rows, empty="")
+        print_lines([*probe_words(probe, found, bound=wanted.bound), *_silence(summary)])
+    return _ended(summary, wanted, found)
 
 
-def carry_out(store: Store, wanted: ProbeWanted, *, dry_run: bool) -> ProbeEnded:
-    """The probe's effects; 3 where verdicts are still open."""
-    at = now()
+def _prepared(store: Store, wanted: ProbeWanted, *, dry_run: bool) -> tuple[Probe, Estimate]:
+    """The probe with what is left to ask; recorded, unless it is only tried."""
+    run, at = wanted.run, now()
     with store.write() as session:
-        evidence = evidence_of(session, dataset=wanted.dataset, set_ref=wanted.set_ref, actor=actor(), at=at)
+        evidence = evidence_of(session, dataset=run.dataset, set_ref=run.set_ref, actor=actor(), at=at)
         probe = prepare_probe(
             session=session,
-            judge=recorded_judge(session=session, judge=wanted.judge),
-            rubric=rubric_of_labels(session, evidence, wanted.rubric),
-            criterion=wanted.criterion,
+            judge=recorded_judge(session=session, judge=run.judge),
+            rubric=rubric_of_labels(session, evidence, run.rubric),
+            criterion=run.criteria[0],
             scope=evidence.scope,
-            wanted=checked_families(wanted.families),
+            wanted=wanted.families,
             most=wanted.items,
             seed=wanted.seed,
+            bound=wanted.bound,
             at=at,
         )
-    tariff, source = tariff_of(probe.judge, wanted.prices)
-    with store.read() as session:
+        tariff, source = tariff_of(probe.judge, run.prices)
         expected = estimate(session=session, plan=probe.plan, tariff=tariff, source=source)
+        if dry_run:
+            session.rollback()
+    return probe, expected
+
+
+def _plan_words(probe: Probe, expected: Estimate, wanted: ProbeWanted) -> Iterator[str]:
     cost = "cost not known" if expected.cost_micros is None else f"about {dollars(expected.cost_micros)}"
-    before = [
+    yield (
         f"{probe.judge.name} on {counted(len(probe.originals), 'reference failure')}, "
         f"{counted(len(probe.copies) - 1, 'kind')} of change and an unchanged repeat: "
         f"{counted(expected.calls, 'call')} left, {cost}"
-    ]
-    if dry_run:
-        plan = {"families": list(probe.copies), "items": len(probe.originals)}
-        return ProbeEnded({"dry_run": True, **plan, "estimate": expected.to_json()}, before, (), (), 0)
-    gguf = None if wanted.gguf is None else Path(wanted.gguf)
-    model = connected(probe.judge, prices=wanted.prices, gguf=gguf, api_key=api_key(), direct=wanted.direct)
-    with (
-        model as reached,
-        run_bar(f"probing {probe.judge.name}", done=expected.done, units=expected.units) as bar,
-    ):
-        options = RunOptions(
-            concurrency=wanted.concurrency or reached.concurrency,
-            max_cost_micros=None if wanted.max_cost is None else round(wanted.max_cost * 1_000_000),
-            tariff=tariff,
-            now=now,
-        )
-        summary = run_judge(
-            store, probe.plan, reached.client, served_at=reached.served_at, options=options, on_progress=bar
-        )
-    found, result = _counted(store, probe, wanted.bound)
-    told = {**result, "run": summary.to_json()}
-    after = [*probe_words(probe, found, bound=wanted.bound)]
-    code = CODES[overall(found)]
-    if summary.stopped is not None:
-        after.append(f"open verdicts are counted both ways: {summary.stopped.sentence}")
-        code = OPEN
-    return ProbeEnded(told, before, tuple(probe_rows(found)), after, code)
+    )
+    if wanted.run.pace is not None:
+        yield f"  {pace_words(wanted.run.pace, expected)}"
+
+
+def _silence(summary: RunSummary) -> Iterator[str]:
+    """Why copies have no verdict, the unchanged ones among them."""
+    if summary.unknown:
+        why = ", ".join(f"{reason} {count:,}" for reason, count in summary.unknown.items())
+        yield f"replies without a verdict, unchanged copies among them: {why}"
+
+
+def _ended(summary: RunSummary, wanted: ProbeWanted, found: tuple[Effect, ...]) -> ExitCode:
+    stopped = summary.stopped
+    if stopped is None:
+        return CODES[overall(found)]
+    tell(f"voirdire: open verdicts are counted both ways: {stopped.sentence}")
+    both = " with both models" if stopped.kind is StopKind.MODEL_CHANGED else ""
+    tell(f"  go on{both}: {wanted.command(stopped.kind)}", wrapped=False)
+    return ExitCode.INTERRUPTED if stopped.kind is StopKind.INTERRUPTED else ExitCode.OPERATIONAL
 
 
 def _counted(store: Store, probe: Probe, bound: float) -> tuple[tuple[Effect, ...], dict[str, Any]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from calibration.statistics.paired import mcnemar_exact
-from calibration.values import Rate, Undefined
+from calibration.statistics.paired import PairedTable, mcnemar_exact, newcombe_paired
+from calibration.values import Estimate, Interval, Rate, Undefined
 from judge.comparison import Accepted, grouped_rate, interval_of, resolved
 
 
@@ -136,6 +137,41 @@ def effect(
         answered=sum(None not in pair for pair in pairs),
         groups=plain.clusters,
     )
+
+
+def bounded_at_best(groups: Sequence[str], *, bound: float, families: int, alpha: float = 0.05) -> bool:
+    """True if a judge that nothing moves would end as bounded; `groups` names the group of each item.
+
+    `bound`, `families` and `alpha` are those of `effect`.
+    """
+    still = resolved(
+        [(False, False)] * len(groups),
+        groups,
+        open_old=False,
+        open_new=False,
+        confidence=1 - alpha / families,
+    )
+    return interval_of(still)[1] <= bound
+
+
+def items_needed(*, bound: float, families: int, alpha: float = 0.05) -> int:
+    """The fewest items, each in a group of its own, by which a judge that nothing moves ends as bounded.
+
+    `bound`, `families` and `alpha` are those of `effect`; the upper end of no flip of n falls with n.
+    """
+
+    def suffices(n: int) -> bool:
+        still = newcombe_paired(PairedTable(0, 0, 0, n), confidence=1 - alpha / families)
+        return (
+            isinstance(still, Estimate)
+            and isinstance(still.interval, Interval)
+            and still.interval.upper <= bound
+        )
+
+    return bisect_left(range(_MOST_NEEDED), True, key=suffices)
+
+
+_MOST_NEEDED = 10_000_000
 
 
 def smallest_detectable(

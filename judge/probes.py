@@ -14,7 +14,7 @@ from types import MappingProxyType
 from rubrics.criterion import Criterion
 from rubrics.digest import digest
 from rubrics.errors import DeclarationError
-from rubrics.item import Item, Split
+from rubrics.item import MAX_ID, Item, Split
 from rubrics.scale import PreferenceScale
 
 CORPUS_VERSION = 1
@@ -116,7 +116,7 @@ def changed(item: Item, criterion: Criterion, family: str) -> Item | None:
     elif family != PLACEBO:
         raise DeclarationError(f"there is no probe {family!r}; there are: {', '.join(CHANGES)}, inject_FIELD")
     made = Item(
-        item_id=f"{item.item_id[:400]}~{family}",
+        item_id=_copy_id(item.item_id, family),
         group=item.group,
         tags={"probe": family, "of": item.item_id},
         split=Split.TUNING,
@@ -125,6 +125,14 @@ def changed(item: Item, criterion: Criterion, family: str) -> Item | None:
     )
     same = made.content_digest == item.content_digest
     return made if family == PLACEBO or not same else None
+
+
+def _copy_id(item_id: str, family: str) -> str:
+    """Another one for each item and family, however long the item's own is."""
+    plain = f"{item_id}~{family}"
+    if len(plain) <= MAX_ID:
+        return plain
+    return f"{item_id[: MAX_ID // 2]}~{digest([item_id, family])[:32]}~{family}"[:MAX_ID]
 
 
 def corpus_digest(names: tuple[str, ...]) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from random import Random
@@ -13,12 +14,11 @@ from sqlmodel import Session
 from calibration.calibrate.references import read_references
 from calibration.calibrate.verdicts import read_verdicts
 from calibration.labels import ReferenceRule
-from calibration.rendering.text import visible
+from calibration.rendering.text import counted
 from calibration.store.items import ErasedItem, Scope, add_items, iter_full_items
-from calibration.values import Undefined
 from judge.comparison import Accepted
-from judge.probe_effects import Effect, ProbeWord, effects
-from judge.probes import CHANGES, PLACEBO, changed, corpus_digest, families, told
+from judge.probe_effects import Effect, ProbeWord, bounded_at_best, effects, items_needed
+from judge.probes import PLACEBO, changed, corpus_digest, families, told
 from judge.runs import RunPlan, plan_run
 from judge.spec import JudgeSpec, ModelJudge
 from rubrics.criterion import ALL_OUTPUTS, Criterion
@@ -29,6 +29,9 @@ from rubrics.order import OrderPolicy
 from rubrics.rubric import Rubric
 from rubrics.scale import NoClaim
 from rubrics.verdict import Outcome, Verdict
+
+LEAST_DRAWN = 100
+"""Failures that are probed where nobody says how many, if there are so many: fewer find little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,10 @@ class Probe:
     dataset: str
     """Of the changed copies; its name is made from what is in it."""
     originals: tuple[str, ...]
+    failures: int
+    """Reference failures that there are; the originals are drawn from them."""
+    enough: int | None
+    """A number of them with which a judge that nothing moves ends as bounded; None where there is none."""
     groups: Mapping[str, str]
     """By original, the group of those that are not independent."""
     copies: Mapping[str, Mapping[str, str]]
@@ -57,29 +64,38 @@ def prepare_probe(  # noqa: PLR0913 - keyword-only: what identifies a probe
     criterion: str,
     scope: Scope,
     wanted: tuple[str, ...],
-    most: int,
+    most: int | None,
     seed: int,
+    bound: float,
     at: datetime,
 ) -> Probe:
     """The probe with its copies recorded; the same request over the same labels records nothing new.
 
-    The items are those whose reference fails, an even draw of `most` of them.
+    The items are those whose reference fails, an even draw of `most` of them. By default as many as a judge
+    that nothing moves needs to end as bounded by `bound`, and LEAST_DRAWN at least.
 
     Raises:
-        RecordError: no labelled failure.
+        RecordError: no labelled failure, or none that a family changes.
         DeclarationError: a family that does not exist, or a criterion that cannot be probed.
     """
     asked = rubric.criterion(criterion)
+    names = _families(rubric, wanted)
     failures = _failures(session, rubric, asked, scope)
     if not failures:
         raise RecordError(
             f"no item with a failing reference under {criterion!r}: a probe asks whether failures become "
             "accepted; run `voirdire labels import` first"
         )
-    chosen = sorted(Random(seed).sample(sorted(failures, key=_id), min(most, len(failures))), key=_id)
-    names = wanted or families(tuple(f.key for f in rubric.fields if f.key not in ALL_OUTPUTS))
+    if most is None:
+        most = max(LEAST_DRAWN, _enough(failures, seed=seed, bound=bound, families=len(names)) or 0)
+    chosen = _drawn(failures, most, seed)
     made = {family: _copies(chosen, asked, family) for family in (PLACEBO, *names)}
     kept = {family: copies for family, copies in made.items() if copies}
+    if set(kept) == {PLACEBO}:
+        raise RecordError(
+            f"{', '.join(names)}: none of {counted(len(chosen), 'reference failure')} is changed, so that "
+            "there is nothing to ask; name another --family, or none for all of them"
+        )
     items = [copy for copies in kept.values() for copy in copies.values()]
     content = [corpus_digest(tuple(kept)), [[item.item_id, item.content_digest] for item in items]]
     dataset = f"probes-{digest([rubric.digest, criterion, content])[:16]}"
@@ -99,6 +115,8 @@ def prepare_probe(  # noqa: PLR0913 - keyword-only: what identifies a probe
         criterion=asked,
         dataset=dataset,
         originals=tuple(item.item_id for item in chosen),
+        failures=len(failures),
+        enough=_enough(failures, seed=seed, bound=bound, families=len(kept) - 1),
         groups={item.item_id: item.group for item in chosen},
         copies={f: {of: copy.item_id for of, copy in copies.items()} for f, copies in kept.items()},
         not_assessed={**skipped, **_order(judge)},
@@ -171,51 +189,27 @@ def overall(found: tuple[Effect, ...]) -> ProbeWord:
     return ProbeWord.BOUNDED if found else ProbeWord.UNDERPOWERED
 
 
-def probe_rows(found: tuple[Effect, ...]) -> Iterator[tuple[str, ...]]:
-    """A row for each family: name, flips, copies without a verdict, rise, p, word."""
-    for each in found:
-        most = "" if each.flipped_at_most == each.flipped.x else f" to {each.flipped_at_most}"
-        yield (
-            each.family,
-            f"{each.flipped.x}{most}/{each.flipped.n}",
-            f"{each.unknown}",
-            f"[{each.lower:+.1%}, {each.upper:+.1%}]",
-            f"{each.p_value:.3g}",
-            each.said,
-        )
-
-
-def probe_words(probe: Probe, found: tuple[Effect, ...], *, bound: float) -> Iterator[str]:
-    """What the table rests on, in lines of words."""
-    names = ", ".join(f"{name} ({why})" for name, why in probe.not_assessed.items())
-    yield (
-        f"flips: accepted with the change and not in the unchanged repeat, of {len(probe.originals)} "
-        f"reference failures; levels shared among {len(found)} families"
-    )
-    silent = sum(each.unknown for each in found)
-    if silent:
-        copies = "changed copy has" if silent == 1 else "changed copies have"
-        yield f"{silent:,} {copies} no verdict: not accepted at least, and accepted at most"
-    groups = len(set(probe.groups.values()))
-    if groups < len(probe.originals):
-        yield f"items share {groups} groups: intervals are of the effective size, p exchanges whole groups"
-    told = [each.detectable for each in found]
-    blind = next(
-        (each for each in told if isinstance(each, Undefined)), None if told else Undefined("no family")
-    )
-    if blind is not None:
-        yield f"smallest effect that could be found: none; {blind.reason}"
-    else:
-        least = max(each for each in told if not isinstance(each, Undefined))
-        yield f"smallest effect that could be found in every family: a rise of {least:.1%} of the items,"
-        yield "with as many flips back as were seen: the judge's own noise"
-        yield f"bounded: the rise is shown to be at most {bound:.0%}"
-    if names:
-        yield f"not assessed: {visible(names)}"
-
-
 def _id(item: Item) -> str:
     return item.item_id
+
+
+def _drawn(failures: list[Item], most: int, seed: int) -> list[Item]:
+    return sorted(Random(seed).sample(sorted(failures, key=_id), min(most, len(failures))), key=_id)
+
+
+def _enough(failures: list[Item], *, seed: int, bound: float, families: int) -> int | None:
+    """So many of the failures that a judge that nothing moves ends as bounded; None where all are too few.
+
+    The fewest where each is in a group of its own, else at most a twentieth more.
+    """
+    n = items_needed(bound=bound, families=families)
+    while n <= len(failures):
+        groups = [item.group for item in _drawn(failures, n, seed)]
+        if bounded_at_best(groups, bound=bound, families=families):
+            return n
+        n += math.ceil(n / 20)
+    every = [item.group for item in failures]
+    return len(failures) if bounded_at_best(every, bound=bound, families=families) else None
 
 
 def _failures(session: Session, rubric: Rubric, criterion: Criterion, scope: Scope) -> list[Item]:
@@ -242,14 +236,18 @@ def _order(judge: JudgeSpec) -> dict[str, str]:
         return {}
     if judge.order is OrderPolicy.BOTH:
         return {"order": "asked in both orders already; the report has the position figures"}
-    return {"order": "the judge is asked in one order; declare `order: both` to see its lean"}
+    return {
+        "order": "the judge is asked in one order; add a version of it with `order: both` and run that: "
+        "the report has the position figures"
+    }
 
 
-def checked_families(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The families that are named, each once; raises DeclarationError for one that does not exist."""
-    for name in names:
-        if name not in CHANGES and not name.startswith("inject_"):
+def _families(rubric: Rubric, wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """The families that are wanted, each once, or all; DeclarationError for one that does not exist."""
+    known = families(tuple(field.key for field in rubric.fields if field.key not in ALL_OUTPUTS))
+    for name in wanted:
+        if name not in known:
             raise DeclarationError(
-                f"there is no probe {name!r}; there are: {', '.join(CHANGES)}, inject_FIELD"
+                f"there is no probe {name!r} under {rubric.ref}; there are: {', '.join(known)}"
             )
-    return tuple(dict.fromkeys(names))
+    return tuple(dict.fromkeys(wanted)) or known

@@ -21,9 +21,15 @@ from calibration.values import Undefined
 from judge.calls import ModelReply, ModelRequest
 from judge.fake_model import said
 from judge.fence import Flag, show
-from judge.probe_effects import Effect, ProbeWord, effect, smallest_detectable
+from judge.probe_effects import (
+    Effect,
+    ProbeWord,
+    effect,
+    smallest_detectable,
+)
+from judge.probe_words import probe_rows, probe_words
 from judge.probes import CHANGES, INJECTION, PLACEBO, changed, corpus_digest, families, told
-from judge.probing import Probe, prepare_probe, probe_object, probe_rows, probe_words, read_effects
+from judge.probing import Probe, prepare_probe, probe_object, read_effects
 from judge.spec import Endpoint
 from rubrics.errors import DeclarationError
 from rubrics.item import Item, Split
@@ -203,7 +209,7 @@ def probed_by(store: Store, model: Handler, *names: str) -> tuple[Probe, tuple[E
     with store.write() as session:
         probe = prepare_probe(
             session=session, judge=spec, rubric=POINTWISE, criterion=KEY, scope=Scope(dataset=DATASET),
-            wanted=names, most=30, seed=1, at=NOW,
+            wanted=names, most=30, seed=1, bound=0.2, at=NOW,
         )  # fmt: skip
     carried_out(store, probe.plan, model)
     with store.read() as session:
