@@ -271,22 +271,15 @@ def asked_again(*, session: Session, run_key: str, item_keys: Sequence[str]) -> 
 
 def open_units(*, session: Session, run_key: str) -> list[OpenUnit]:
     """The units of the run that have no verdict and whose newest call ended in a fault, by item id."""
-    unit = (_CALL.item_key, _CALL.criteria, _CALL.presentation, _CALL.repeat)
-    newest = (
-        sa.select(*unit, sa.func.max(_CALL.attempt).label("attempt"))
-        .where(_CALL.run_key == run_key)
-        .group_by(*unit)
-        .subquery()
-    )
-    same = [newest.c[column.name] == column for column in (*unit, _CALL.attempt)]
+    newest, is_newest = _newest(run_key)
     query = (
-        sa.select(_ITEM.c.item_id, *unit[1:], _FAULT.reason, _FAULT.detail, _FAULT.sentence, _ITEM.c.key)
+        sa.select(_ITEM.c.item_id, *_ASKED[1:], _FAULT.reason, _FAULT.detail, _FAULT.sentence, _ITEM.c.key)
         .select_from(table_of(JudgeCallRow))
-        .join(newest, sa.and_(*same))
+        .join(newest, is_newest)
         .join(table_of(JudgeCallFaultRow), _FAULT.call_key == _CALL.key)
         .join(_ITEM, _ITEM.c.key == _CALL.item_key)
         .where(_CALL.run_key == run_key)
-        .order_by(_ITEM.c.item_id, *unit[1:])
+        .order_by(_ITEM.c.item_id, *_ASKED[1:])
     )
     rows = list(session.connection().execute(query))
     settled = settled_units(session=session, run_key=run_key, item_keys=[row[-1] for row in rows])
@@ -296,6 +289,34 @@ def open_units(*, session: Session, run_key: str) -> list[OpenUnit]:
         for criterion in criteria.split(" ")
         if (key, criterion, presentation, repeat) not in settled
     ]
+
+
+def unanswered_units(*, session: Session, run_key: str) -> int:
+    """How many units of the run have no verdict and a newest call that has no answer: out, or cut off."""
+    newest, is_newest = _newest(run_key)
+    unit = (_VERDICT.run_key == run_key, _VERDICT.item_key == _CALL.item_key)  # of an index
+    answered = sa.exists().where(*unit, _VERDICT.call_key == _CALL.key)
+    query = (
+        sa.select(*_ASKED)
+        .select_from(table_of(JudgeCallRow))
+        .join(newest, is_newest)
+        .outerjoin(table_of(JudgeCallFaultRow), _FAULT.call_key == _CALL.key)
+        .where(_CALL.run_key == run_key, _FAULT.call_key.is_(None), ~answered)
+    )
+    rows = list(session.connection().execute(query))
+    settled = settled_units(session=session, run_key=run_key, item_keys=[row.item_key for row in rows])
+    return sum(
+        (key, criterion, presentation, repeat) not in settled
+        for key, criteria, presentation, repeat in rows
+        for criterion in criteria.split(" ")
+    )
+
+
+def _newest(run_key: str) -> tuple[sa.Subquery, sa.ColumnElement[bool]]:
+    """The newest call about each unit of the run, and that a call is it."""
+    attempt = sa.func.max(_CALL.attempt).label("attempt")
+    newest = sa.select(*_ASKED, attempt).where(_CALL.run_key == run_key).group_by(*_ASKED).subquery()
+    return newest, sa.and_(*(newest.c[column.name] == column for column in (*_ASKED, _CALL.attempt)))
 
 
 def begin_run(*, session: Session, key: str) -> None:

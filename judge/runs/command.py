@@ -24,7 +24,7 @@ from judge.runs.bar import run_bar
 from judge.runs.connect import connected, tariff_of
 from judge.runs.estimate import estimate
 from judge.runs.pacing import Pace, Pacer, parse_rate
-from judge.runs.summary import unanswered_words
+from judge.runs.summary import Stopped, unanswered_words
 from judge.runs.words import pace_words, plan_object, plan_words, summary_words
 from rubrics.errors import RecordError
 from rubrics.rubric import Rubric
@@ -113,6 +113,18 @@ class Wanted:
         words = [word for name, value in named if value is not None for word in (name, str(value))]
         return [*words, *(["--allow-model-change"] if self.any_model else [])]
 
+    def going_on(self, stopped: Stopped) -> str:
+        """The command line that goes on after this stop; one that would stop at once is none."""
+        if stopped.kind is StopKind.COST_CAP:
+            return f"{replace(self, max_cost=None).command} --max-cost AMOUNT"
+        return replace(self, any_model=self.any_model or stopped.kind is StopKind.MODEL_CHANGED).command
+
+    def how_on(self, stopped: Stopped) -> str:
+        """With what that command goes on, in words; "" where with the same."""
+        if stopped.kind is StopKind.COST_CAP and self.max_cost is not None:
+            return f" with a cap above ${self.max_cost:g}"
+        return " with both models" if stopped.kind is StopKind.MODEL_CHANGED else ""
+
     def next_command(self, summary: RunSummary) -> str:
         """What to do with the verdicts."""
         name, value = ("--set", self.set_ref) if self.set_ref else ("--dataset", self.dataset)
@@ -143,7 +155,11 @@ def carry_out(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool) -> 
                 print_json({"dry_run": True, **planned})
             return ExitCode.ADMIT
         cap = None if wanted.max_cost is None else round(wanted.max_cost * 1_000_000)
-        summary = ask(store, plan, wanted, done=expected.done, cap_micros=cap)
+        try:
+            summary = ask(store, plan, wanted, done=expected.done, cap_micros=cap)
+        except KeyboardInterrupt:
+            _tell_of_given_up(store, plan, wanted)
+            raise
     return report(summary, planned, wanted, as_json=as_json)
 
 
@@ -172,6 +188,14 @@ def ask(store: Store, plan: RunPlan, wanted: Wanted, *, done: int, cap_micros: i
         return run_judge(
             store, plan, reached.client, served_at=reached.served_at, options=options, on_progress=told
         )
+
+
+def _tell_of_given_up(store: Store, plan: RunPlan, wanted: Wanted) -> None:
+    """Say how many calls may have been paid without an answer, where a second Ctrl-C gave calls up."""
+    with store.read() as session:
+        for out in _calls_that_are_out(session, plan):
+            tell(f"voirdire: stopped at once; {out}")
+    tell(f"  go on: {wanted.command}", wrapped=False)
 
 
 def _calls_that_are_out(session: Session, plan: RunPlan) -> tuple[str, ...]:
@@ -244,7 +268,7 @@ def carry_batch(
     stopped = taken.summary.stopped
     changed = stopped is not None and stopped.kind is StopKind.MODEL_CHANGED
     rest = shlex.quote(file) if changed else "REST" if taken.summary.calls.unresolved else None
-    resume = f"{wanted.command} --ingest-batch {rest}" if rest else None
+    resume = f"{wanted.going_on(stopped)} --ingest-batch {rest}" if stopped and rest else None
     return report(taken.summary, {"batch": taken.to_json()}, wanted, as_json=as_json, resume=resume)
 
 
@@ -406,7 +430,7 @@ def report(
     """The exit code of a run that was carried out, once it was told how it stands."""
     stopped = summary.stopped
     if as_json:
-        next_one = {"resume": resume or wanted.command} if stopped else {}
+        next_one = {"resume": resume or wanted.going_on(stopped)} if stopped else {}
         print_json({**planned, **summary.to_json(), **next_one})
     else:
         print_lines(list(summary_words(summary)))
@@ -415,8 +439,7 @@ def report(
     if stopped is None:
         return ExitCode.ADMIT
     tell(f"voirdire: {stopped.sentence}")
-    both = " --allow-model-change" if stopped.kind is StopKind.MODEL_CHANGED else ""
-    tell(f"  go on{' with both models' if both else ''}: {resume or wanted.command}{both}", wrapped=False)
+    tell(f"  go on{wanted.how_on(stopped)}: {resume or wanted.going_on(stopped)}", wrapped=False)
     if resume is not None:
         tell(f"  or ask what is open now, which may be paid twice: {wanted.command}", wrapped=False)
     return ExitCode.INTERRUPTED if stopped.kind is StopKind.INTERRUPTED else ExitCode.OPERATIONAL

@@ -13,7 +13,7 @@ from typing import Any
 from sqlmodel import Session
 
 from calibration.rendering.text import counted
-from calibration.store.calls import OpenUnit, open_units
+from calibration.store.calls import OpenUnit, open_units, unanswered_units
 from calibration.store.judges import get_run
 from calibration.store.operation import AnsweredSpan, answered_span
 from calibration.store.tallies import (
@@ -178,6 +178,8 @@ class RunSummary:
     """None where every unit has its verdict."""
     timing: Timing | None = None
     """Of this process; None where it made no call."""
+    unanswered: int = 0
+    """Of the pending units those that were asked: their call is out in a batch, or was cut off."""
 
     @property
     def done(self) -> int:
@@ -220,6 +222,7 @@ class RunSummary:
             "unknown": dict(self.unknown),
             "errors": dict(self.errors),
             "pending": self.pending,
+            "unanswered": self.unanswered,
             "calls": {
                 "made": calls.made,
                 "intended": calls.intended,
@@ -261,6 +264,7 @@ def summarise(
     done = sum(each.units for each in said)
     left = plan.units - done
     tokens = _tokens(session, run_key, said)
+    calls = tally_calls(session=session, run_key=run_key)
     return RunSummary(
         run=run_key,
         judge=str(plan.judge.name),
@@ -275,7 +279,8 @@ def summarise(
         errors=dict(sorted(Counter(each.detail for each in failed).items())),
         pending=left - len(failed),
         done_before=done_before,
-        calls=tally_calls(session=session, run_key=run_key),
+        calls=calls,
+        unanswered=unanswered_units(session=session, run_key=run_key) if calls.unresolved else 0,
         tokens_in=tokens[0],
         tokens_out=tokens[1],
         answered=answered_span(session=session, run_key=run_key),

@@ -18,6 +18,7 @@ from judge.runs.command import Wanted, api_key, planned_run, risks_of
 from judge.runs.connect import connected, tariff_of
 from judge.runs.estimate import Estimate, estimate
 from judge.runs.pacing import Pacer
+from judge.runs.summary import Stopped
 from judge.runs.words import plan_object, plan_words, summary_words
 
 
@@ -121,7 +122,7 @@ def _report(
     stops = [each.stopped for each in summaries if each.stopped is not None]
     if as_json:
         judges = [{**plan, **each.to_json()} for plan, each in zip(told, summaries, strict=True)]
-        print_json({"judges": judges, **({"resume": wanted.command} if stops else {})})
+        print_json({"judges": judges, **({"resume": wanted.going_on(_first(stops))} if stops else {})})
     else:
         for each in summaries:
             print_lines([f"{each.judge}:", *summary_words(each)])
@@ -129,10 +130,15 @@ def _report(
         if not as_json:
             print_lines([f"Next: {_compare(summaries, wanted)}"])
         return ExitCode.ADMIT
-    first = next((each for each in stops if each.kind is not StopKind.PARTNER), stops[0])
+    first = _first(stops)
     tell(f"voirdire: {first.sentence}")
-    tell(f"  go on: {wanted.command}", wrapped=False)
+    tell(f"  go on{wanted.how_on(first)}: {wanted.going_on(first)}", wrapped=False)
     return ExitCode.INTERRUPTED if first.kind is StopKind.INTERRUPTED else ExitCode.OPERATIONAL
+
+
+def _first(stops: Sequence[Stopped]) -> Stopped:
+    """Why the judges stopped: the reason of the one that stopped the others."""
+    return next((each for each in stops if each.kind is not StopKind.PARTNER), stops[0])
 
 
 def _compare(summaries: Sequence[RunSummary], wanted: Wanted) -> str:

@@ -121,8 +121,6 @@ def _lasting(seconds: float) -> str:
 
 def summary_words(summary: RunSummary) -> Iterator[str]:
     """How the run stands, in lines of words."""
-    from calibration.store.calls import NOT_MADE
-
     have = _have_their(1 if summary.units == 1 else summary.done)
     yield (
         f"Run {summary.run[:12]}: {summary.done:,} of {counted(summary.units, 'unit')} {have} verdict"
@@ -132,10 +130,7 @@ def summary_words(summary: RunSummary) -> Iterator[str]:
     unknown = [f"{word} {count:,}" for word, count in summary.unknown.items()]
     if said or unknown:
         yield "  " + ", ".join([*said, *(f"unknown: {each}" for each in unknown)])
-    open_ = [f"{word} {count:,}" for word, count in summary.errors.items() if word != NOT_MADE]
-    if not_asked := summary.pending + summary.errors.get(NOT_MADE, 0):
-        open_.append(f"not asked {not_asked:,}")
-    if open_:
+    if open_ := list(_open(summary)):
         yield "  open: " + ", ".join(open_)
     if summary.calls.made:
         yield f"  {_spent(summary)}"
@@ -152,6 +147,17 @@ def summary_words(summary: RunSummary) -> Iterator[str]:
         yield "  ! several models answered: a report on this run is about their mixture, not about one judge"
     if summary.note:
         yield f"  {summary.note}"
+
+
+def _open(summary: RunSummary) -> Iterator[str]:
+    """Why units have no verdict, each with how many."""
+    from calibration.store.calls import NOT_MADE
+
+    yield from (f"{word} {count:,}" for word, count in summary.errors.items() if word != NOT_MADE)
+    if summary.unanswered:
+        yield f"out in a batch or cut off {summary.unanswered:,}"
+    if not_asked := summary.pending - summary.unanswered + summary.errors.get(NOT_MADE, 0):
+        yield f"not asked {not_asked:,}"
 
 
 def _rates(summary: RunSummary) -> str:

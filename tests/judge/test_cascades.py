@@ -130,7 +130,7 @@ def test_a_cap_holds_for_all_stages_together(sqlite_store: Store) -> None:
         laid(sqlite_store, provider, escalate=(Escalates.PASS,))
         found = run(on(address(sqlite_store)), "two", *PRICES, "--max-cost", "0.0001")
         assert (found.exit_code, provider.hits) == (3, [])
-    assert "go on:" in found.stderr
+    assert "go on with a cap above $0.0001:" in found.stderr
 
 
 def test_repeats_of_a_cascade_are_refused(sqlite_store: Store) -> None:

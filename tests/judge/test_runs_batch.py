@@ -19,6 +19,7 @@ from judge.runs.answers import count_answers, ingest_batch
 from judge.runs.batch import emit_batch
 from judge.runs.budget import Tariff
 from judge.runs.summary import StopKind
+from judge.runs.words import summary_words
 from judge.spec import ModelJudge
 from rubrics.errors import DeclarationError, RecordError
 from tests.judge.cases import item, judge
@@ -124,6 +125,8 @@ def test_what_is_damaged_or_missing_leaves_its_unit_open(store: Store, tmp_path:
     assert taken.summary.unknown == {"invalid (content_filter)": 1, "invalid (truncated)": 1}
     assert taken.summary.errors == {"provider_error": 3}
     assert (taken.summary.pending, taken.summary.calls.unresolved) == (2, 2)
+    told = list(summary_words(taken.summary))
+    assert "  open: provider_error 3, out in a batch or cut off 2" in told
     done = carried_out(store, planned(store, spec), even_passes)  # an ordinary run goes on with the rest
     assert (done.complete, done.verdicts) == (True, {"fail": 3, "pass": 3})
 

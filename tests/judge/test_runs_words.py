@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
+import judge.runs.command as commanding
+from calibration.store.calls import CallEntry, add_calls
 from calibration.store.database import Store
+from calibration.store.judges import RunOrigin, add_run
 from calibration.store.operation import AnsweredSpan
 from calibration.store.tallies import CallTally
 from judge.calls import CostSource
 from judge.cascading import Escalation, escalation_words, saving_words
-from judge.runs import RunSummary, conditions
+from judge.runs import RunPlan, RunSummary, conditions
+from judge.runs.command import Wanted
 from judge.runs.estimate import Estimate
-from judge.runs.summary import without_verdict
+from judge.runs.summary import StopKind, Stopped, without_verdict
 from judge.runs.words import plan_words, summary_words
 from rubrics.order import OrderPolicy
 from tests.judge.cases import judge
-from tests.judge.run_world import lay_down, numbered, planned
+from tests.judge.cli.records import address, on
+from tests.judge.run_world import DATASET, KEY, NOW, lay_down, numbered, planned
 
 
 def expected(*, units: int, done: int, each: int) -> Estimate:
@@ -101,3 +108,56 @@ def test_what_a_cascade_sends_on_is_counted_in_words() -> None:
     assert escalation_words(many, second="strong").endswith("its answers to 1 of 4 items (25%) count")
     told = {"criterion": "terms", "items": 1, "sent_on": 1, "calls_saved": 0, "saved_micros": None}
     assert "1 of 1 item went to the second judge; 0 of its calls saved" in saving_words(told)
+
+
+WANTED = Wanted("j", "d", None, None, (), 1, None, 1.4, 1.0, 2.0, None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "how", "ends"),
+    [
+        (
+            StopKind.COST_CAP,
+            " with a cap above $1.4",
+            "--price-input 1.0 --price-output 2.0 --max-cost AMOUNT",
+        ),
+        (StopKind.MODEL_CHANGED, " with both models", "--price-output 2.0 --allow-model-change"),
+        (StopKind.PROVIDER, "", "--max-cost 1.4 --price-input 1.0 --price-output 2.0"),
+    ],
+)
+def test_the_command_that_goes_on_does_not_stop_at_once(kind: StopKind, how: str, ends: str) -> None:
+    """A cap that was reached is left for a higher one, and a model that changed is allowed."""
+    stopped = Stopped(kind, "why")
+    assert (WANTED.how_on(stopped), WANTED.going_on(stopped)[-len(ends) :]) == (how, ends)
+    assert "--max-cost 1.4" in WANTED.command
+
+
+def test_units_that_were_asked_are_not_called_unasked() -> None:
+    """Of three pending units one is out."""
+    some = replace(summary(units=4, verdicts={"pass": 1}), unanswered=1)
+    assert "  open: out in a batch or cut off 1, not asked 2" in list(summary_words(some))
+
+
+def test_calls_that_were_given_up_are_told(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second Ctrl-C ends at once: how many calls may have been paid, what they may cost, how to go on."""
+    spec = judge(order=OrderPolicy.AS_DECLARED)
+    lay_down(sqlite_store, numbered(2), spec)
+
+    def given_up(store: Store, plan: RunPlan, *_: Any, **__: Any) -> None:
+        with store.write() as session:
+            run = add_run(
+                session=session, judge_digest=spec.digest, rubric_digest=plan.rubric.digest, dataset=DATASET,
+                origin=RunOrigin.RUN, plan=plan.content, units=plan.units, at=NOW,
+            )  # fmt: skip
+            calls = [CallEntry(run, key, (KEY,), "ab", 1, 1, "x", 50_000) for key in plan.item_keys]
+            add_calls(session=session, calls=calls, at=NOW)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commanding, "ask", given_up)
+    words = ("--judge", "test-judge", "--dataset", DATASET, "--criterion", KEY)
+    done = on(address(sqlite_store))("judge", "run", *words)
+    assert done.exit_code == 130
+    told = " ".join(done.stderr.split())
+    assert "stopped at once; 2 calls of this run have no answer" in told
+    assert "may be paid twice (up to $0.10)" in told
+    assert "go on: voirdire judge run --judge test-judge" in told

@@ -226,7 +226,8 @@ def test_a_cap_stops_the_run_and_names_itself(sqlite_store: Store) -> None:
     assert result.exit_code == 3
     assert found["stopped"]["kind"] == "cost_cap"
     assert "raise the cap to go on" in result.stderr
-    assert found["resume"].endswith("--max-cost 0.00105 --price-input 0.0 --price-output 1.0")
+    assert found["resume"].endswith("--price-input 0.0 --price-output 1.0 --max-cost AMOUNT")
+    assert "  go on with a cap above $0.00105: voirdire judge run" in result.stderr
     # a call may cost 1,024 and costs 7: 28 + 1,024 would pass the cap of 1,050
     assert (found["cost"]["known_micros"], found["done"], found["pending"]) == (28, 4, 5)
     assert unpriced.exit_code == 3
