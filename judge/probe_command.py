@@ -15,7 +15,7 @@ from judge.cli.lookups import evidence_of, rubric_of_labels
 from judge.cli.output import print_json, print_lines, print_rows
 from judge.cli.stores import actor, now, opened
 from judge.probe_effects import Effect, ProbeWord
-from judge.probe_words import probe_rows, probe_words, unbounded_words
+from judge.probe_words import HEAD, probe_rows, probe_words, unbounded_words
 from judge.probing import Probe, overall, prepare_probe, probe_object, read_effects
 from judge.recorded import recorded_judge
 from judge.runs import RunSummary, StopKind, dollars
@@ -82,7 +82,7 @@ def carry_out(context: Any, wanted: ProbeWanted, *, dry_run: bool, as_json: bool
         print_json({**result, "risks": list(risks), "run": summary.to_json(), **next_one})
     else:
         rows = list(probe_rows(found))
-        print_rows(("probe", "flips", "no verdict", "rise", "p", "word"), rows, empty="")
+        print_rows(HEAD, rows, empty="")
         print_lines([*probe_words(probe, found, bound=wanted.bound), *_silence(summary)])
     return _ended(summary, wanted, found)
 

@@ -9,17 +9,19 @@ from calibration.values import Undefined
 from judge.probe_effects import Effect, bounded_at_best, items_needed
 from judge.probing import Probe
 
+HEAD = ("probe", "flips", "unknown", "rise, %", "p", "word")
+
 
 def probe_rows(found: tuple[Effect, ...]) -> Iterator[tuple[str, ...]]:
-    """A row for each family: name, flips, copies without a verdict, rise, p, word."""
+    """A row for each family under HEAD; the rise in points."""
     for each in found:
         most = "" if each.flipped_at_most == each.flipped.x else f" to {each.flipped_at_most}"
         yield (
             each.family,
             f"{each.flipped.x}{most}/{each.flipped.n}",
             f"{each.unknown}",
-            f"[{each.lower:+.1%}, {each.upper:+.1%}]",
-            f"{each.p_value:.3g}",
+            f"[{100 * each.lower:+.1f}, {100 * each.upper:+.1f}]",
+            f"{each.p_value:.2g}",
             each.said,
         )
 
@@ -33,7 +35,7 @@ def probe_words(probe: Probe, found: tuple[Effect, ...], *, bound: float) -> Ite
     silent = sum(each.unknown for each in found)
     if silent:
         copies = "changed copy has" if silent == 1 else "changed copies have"
-        yield f"{silent:,} {copies} no verdict: not accepted at least, and accepted at most"
+        yield f"{silent:,} {copies} no verdict (unknown); the upper end counts each as a flip"
     groups = len(set(probe.groups.values()))
     if groups < len(probe.originals):
         yield f"items share {groups} groups: intervals are of the effective size, p exchanges whole groups"
@@ -45,8 +47,10 @@ def probe_words(probe: Probe, found: tuple[Effect, ...], *, bound: float) -> Ite
         yield f"smallest effect that could be found: none; {blind.reason}"
     else:
         least = max(each for each in told if not isinstance(each, Undefined))
-        yield f"smallest effect that could be found in every family: a rise of {least:.1%} of the items,"
-        yield "with as many flips back as were seen: the judge's own noise"
+        yield (
+            f"smallest effect that could be found in every family: a rise of {least:.1%} of the items, with "
+            "as many flips back as were seen: the judge's own noise"
+        )
         yield f"bounded: the rise is shown to be at most {_percent(bound)}"
     if probe.not_assessed:
         names = ", ".join(f"{name} ({why})" for name, why in probe.not_assessed.items())
@@ -64,7 +68,7 @@ def unbounded_words(probe: Probe, *, bound: float) -> Iterator[str]:
     if hopeless(probe.originals):
         yield (
             f"{counted(drawn, 'failure')} cannot show a rise of at most {_percent(bound)} under "
-            f"{counted(kinds, 'kind')} of change, however good the judge is: {_way(probe, bound=bound)}"
+            f"{counted(kinds, 'kind')} of change, however good the judge is; {_way(probe, bound=bound)}"
         )
         return
     for family, copies in probe.copies.items():

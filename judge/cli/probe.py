@@ -15,9 +15,9 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 EPILOG = """
 [bold]Examples[/bold]
 
-voirdire probe --judge gpt --set may --criterion resolves_request --items 100
+voirdire probe --judge gpt --set may --criterion resolves_request --dry-run
 
-voirdire probe --judge gpt --dataset support --criterion resolves_request --family inject_output --dry-run
+voirdire probe --judge gpt --dataset support --criterion resolves_request --family inject_output --items 80
 
 [bold]Exit codes[/bold]  0 bounded, 1 biased, 2 underpowered, 3 failure or open verdicts, 64 usage, \
 130 interrupted.
