@@ -19,9 +19,10 @@ from judge.probe_words import HEAD, probe_rows, probe_words, unbounded_words
 from judge.probing import Probe, overall, prepare_probe, probe_object, read_effects
 from judge.recorded import recorded_judge
 from judge.runs import RunSummary, StopKind, dollars
-from judge.runs.command import Wanted, ask
+from judge.runs.command import Wanted, ask, tell_of_given_up
 from judge.runs.connect import tariff_of
 from judge.runs.estimate import Estimate, estimate
+from judge.runs.summary import Stopped
 from judge.runs.words import pace_words
 
 CODES = {
@@ -43,16 +44,20 @@ class ProbeWanted:
     seed: int
     bound: float
 
-    def command(self, stopped: StopKind) -> str:
-        """The command line that goes on with the probe once it stopped so."""
-        spent = stopped is StopKind.COST_CAP
-        words = list((replace(self.run, max_cost=None) if spent else self.run).options)
-        words += [word for family in self.families for word in ("--family", family)]
+    @property
+    def command(self) -> str:
+        """The command line that asks for the same."""
+        words = [word for family in self.families for word in ("--family", family)]
         words += [] if self.items is None else ["--items", str(self.items)]
         words += ["--seed", str(self.seed), "--bound", f"{self.bound:g}"]
-        if stopped is StopKind.MODEL_CHANGED and not self.run.any_model:
-            words.append("--allow-model-change")
-        return shlex.join(["voirdire", "probe", *words, *(["--max-cost", "MORE"] if spent else [])])
+        return shlex.join(["voirdire", "probe", *self.run.options, *words])
+
+    def going_on(self, stopped: Stopped) -> str:
+        """The command line that goes on after this stop; one that would stop at once is none."""
+        if stopped.kind is StopKind.COST_CAP:
+            return f"{replace(self, run=replace(self.run, max_cost=None)).command} --max-cost AMOUNT"
+        both = self.run.any_model or stopped.kind is StopKind.MODEL_CHANGED
+        return replace(self, run=replace(self.run, any_model=both)).command
 
 
 def carry_out(context: Any, wanted: ProbeWanted, *, dry_run: bool, as_json: bool) -> ExitCode:
@@ -74,11 +79,15 @@ def carry_out(context: Any, wanted: ProbeWanted, *, dry_run: bool, as_json: bool
                 print_json({"dry_run": True, **plan, "risks": list(risks), "estimate": expected.to_json()})
             return ExitCode.ADMIT
         cap = None if wanted.run.max_cost is None else round(wanted.run.max_cost * 1_000_000)
-        summary = ask(store, probe.plan, wanted.run, done=expected.done, cap_micros=cap)
+        try:
+            summary = ask(store, probe.plan, wanted.run, done=expected.done, cap_micros=cap)
+        except KeyboardInterrupt:
+            tell_of_given_up(store, probe.plan, wanted.command)
+            raise
         found, result = _counted(store, probe, wanted.bound)
     if as_json:
         stopped = summary.stopped
-        next_one = {"resume": wanted.command(stopped.kind)} if stopped else {}
+        next_one = {"resume": wanted.going_on(stopped)} if stopped else {}
         print_json({**result, "risks": list(risks), "run": summary.to_json(), **next_one})
     else:
         rows = list(probe_rows(found))
@@ -134,8 +143,7 @@ def _ended(summary: RunSummary, wanted: ProbeWanted, found: tuple[Effect, ...]) 
     if stopped is None:
         return CODES[overall(found)]
     tell(f"voirdire: open verdicts are counted both ways: {stopped.sentence}")
-    both = " with both models" if stopped.kind is StopKind.MODEL_CHANGED else ""
-    tell(f"  go on{both}: {wanted.command(stopped.kind)}", wrapped=False)
+    tell(f"  go on{wanted.run.how_on(stopped)}: {wanted.going_on(stopped)}", wrapped=False)
     return ExitCode.INTERRUPTED if stopped.kind is StopKind.INTERRUPTED else ExitCode.OPERATIONAL
 
 

@@ -158,7 +158,7 @@ def carry_out(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool) -> 
         try:
             summary = ask(store, plan, wanted, done=expected.done, cap_micros=cap)
         except KeyboardInterrupt:
-            _tell_of_given_up(store, plan, wanted)
+            tell_of_given_up(store, plan, wanted.command)
             raise
     return report(summary, planned, wanted, as_json=as_json)
 
@@ -190,12 +190,15 @@ def ask(store: Store, plan: RunPlan, wanted: Wanted, *, done: int, cap_micros: i
         )
 
 
-def _tell_of_given_up(store: Store, plan: RunPlan, wanted: Wanted) -> None:
-    """Say how many calls may have been paid without an answer, where a second Ctrl-C gave calls up."""
+def tell_of_given_up(store: Store, plan: RunPlan, command: str) -> None:
+    """Say how many calls may have been paid without an answer, and the command that goes on.
+
+    For a second Ctrl-C, which gives calls up.
+    """
     with store.read() as session:
         for out in _calls_that_are_out(session, plan):
             tell(f"voirdire: stopped at once; {out}")
-    tell(f"  go on: {wanted.command}", wrapped=False)
+    tell(f"  go on: {command}", wrapped=False)
 
 
 def _calls_that_are_out(session: Session, plan: RunPlan) -> tuple[str, ...]:

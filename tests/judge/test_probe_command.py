@@ -15,10 +15,14 @@ import pytest
 from calibration.store.database import Store
 from calibration.store.items import Scope
 from judge.calls import ModelRequest
+from judge.probe_command import ProbeWanted
 from judge.probe_effects import ProbeWord, bounded_at_best, effect, items_needed
 from judge.probe_words import unbounded_words
 from judge.probing import Probe, prepare_probe
+from judge.runs import StopKind
+from judge.runs.command import Wanted
 from judge.runs.pacing import Pacer
+from judge.runs.summary import Stopped
 from judge.spec import Endpoint
 from rubrics.errors import DeclarationError, RecordError
 from rubrics.item import Item
@@ -190,6 +194,21 @@ def test_a_probe_that_is_interrupted_says_how_to_go_on(sqlite_store: Store) -> N
         assert asked < len(provider.hits) == 80
     assert (stopped.exit_code, done.exit_code) == (130, 0), stopped.stderr
     assert rest[-6:] == ["--items", "40", "--seed", "1", "--bound", "0.2"]
+
+
+def test_a_probe_that_met_its_cap_leaves_a_higher_one_to_be_given() -> None:
+    """The command that is offered would not stop at once; everything else in it is as asked."""
+    run = Wanted(
+        judge="j", dataset="d", set_ref=None, rubric=None, criteria=(KEY,), repeats=1, concurrency=None,
+        max_cost=0.5, price_input=1.0, price_output=2.0, gguf=None,
+    )  # fmt: skip
+    wanted = ProbeWanted(run=run, families=("padding",), items=None, seed=2, bound=0.1)
+    offered = wanted.going_on(Stopped(StopKind.COST_CAP, "the cap"))
+    assert offered == (
+        f"voirdire probe --judge j --dataset d --criterion {KEY} --price-input 1.0 --price-output 2.0 "
+        "--family padding --seed 2 --bound 0.1 --max-cost AMOUNT"
+    )
+    assert "--max-cost 0.5" in wanted.command
 
 
 def test_a_probe_keeps_the_rate(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
