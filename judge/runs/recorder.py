@@ -36,6 +36,8 @@ from rubrics.errors import StoreError
 PATIENCE_S = 20.0
 """How long a database that may come back is waited for."""
 FIRST_WAIT_S = 0.2
+BEHIND = 4
+"""Full groups in a row after which one takes all that waits: large ones cost least, and all wait by then."""
 GATHER_S = 0.003
 """How long a group gathers: a commit costs as much as eight judgments, and a call takes far longer."""
 ASKED_EVERY_S = 0.25
@@ -115,6 +117,7 @@ class Recorder:
         """What is not in a group yet, oldest first: stored together or not at all, and who waits for it."""
         self._intents = self._answers = 0
         """How many of these there are in it."""
+        self._full_in_a_row = 0
         self._task: asyncio.Task[None] | None = None
         self.failure: Exception | None = None
         self._ask_at = 0.0
@@ -165,12 +168,14 @@ class Recorder:
     def _next_group(self) -> _Group:
         """The oldest of what was handed over, up to the last intent that it may hold."""
         group = _Group()
-        while self._handed and len(group.calls) < self._at_once:
+        most = self._at_once if self._full_in_a_row < BEHIND else len(self._handed)
+        while self._handed and len(group.calls) < most:
             entries, turn = self._handed.popleft()
             for entry in entries:
                 group.add(entry)
             if turn is not None:
                 group.waiting.append(turn)
+        self._full_in_a_row = self._full_in_a_row + 1 if len(group.calls) >= self._at_once else 0
         self._intents -= len(group.calls)
         self._answers -= len(group.verdicts) + len(group.faults)
         return group

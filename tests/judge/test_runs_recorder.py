@@ -1,0 +1,107 @@
+"""In which groups the writer of a run stores intents and answers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from calibration.store.calls import CallEntry, FaultEntry
+from judge.runs.entries import not_sent
+from judge.runs.recorder import BEHIND, Recorder
+from rubrics.errors import StoreError
+from tests.judge.run_world import NOW
+
+
+def intent(number: int) -> CallEntry:
+    """The intent of one call."""
+    return CallEntry("run", f"item-{number}", ("states_terms",), "none", 1, 1, "shown")
+
+
+def end(call: CallEntry) -> FaultEntry:
+    """Something that is stored of the call."""
+    return not_sent(call.key, "for a test")
+
+
+class Written(Recorder):
+    """A writer that keeps what it should store, and takes its time over a commit."""
+
+    def __init__(self, *, at_once: int, fails_at: int | None = None) -> None:
+        super().__init__(None, "run", now=lambda: NOW, backlog=1_000, at_once=at_once)  # type: ignore[arg-type]
+        self.groups: list[tuple[list[str], list[str]]] = []
+        self._fails_at = fails_at
+
+    def _store_once(self, group: Any) -> None:
+        if len(self.groups) == self._fails_at:
+            raise StoreError("gone for good")
+        time.sleep(0.002)
+        self.groups.append(([each.key for each in group.calls], [each.call_key for each in group.faults]))
+
+
+async def asked(recorder: Recorder, calls: list[CallEntry]) -> list[BaseException | None]:
+    """All of them intended at one time."""
+    async with recorder:
+        return await asyncio.gather(*(recorder.intend(call) for call in calls), return_exceptions=True)
+
+
+def test_intents_that_come_at_once_are_committed_in_small_groups_at_first() -> None:
+    """Four full groups let the first calls begin early; a writer that is behind by then takes all."""
+    calls = [intent(number) for number in range(64)]
+    recorder = Written(at_once=8)
+    assert set(asyncio.run(asked(recorder, calls))) == {None}
+    assert [len(stored) for stored, _ in recorder.groups] == [*[8] * BEHIND, 64 - 8 * BEHIND]
+    assert [key for stored, _ in recorder.groups for key in stored] == [call.key for call in calls]
+
+
+def test_small_groups_come_again_once_the_writer_has_caught_up() -> None:
+    """A second burst after the first is spread as the first was."""
+    recorder = Written(at_once=8)
+
+    async def twice() -> None:
+        async with recorder:
+            for burst in (range(64), range(100, 101), range(200, 264)):
+                await asyncio.gather(*(recorder.intend(intent(number)) for number in burst))
+
+    asyncio.run(twice())
+    sizes = [len(stored) for stored, _ in recorder.groups]
+    assert sizes == [*[8] * BEHIND, 32, 1, *[8] * BEHIND, 32]
+
+
+def test_an_answer_is_stored_no_later_than_the_intent_that_follows_it() -> None:
+    """So that never more answers are unstored than calls may be in flight."""
+    recorder = Written(at_once=4)
+
+    async def ask_on(number: int) -> None:
+        before = intent(number)
+        await recorder.intend(before)
+        recorder.put(end(before))
+        await recorder.intend(intent(1_000 + number))
+
+    async def all_of_them() -> None:
+        async with recorder:
+            await asyncio.gather(*(ask_on(number) for number in range(30)))
+
+    asyncio.run(all_of_them())
+    stored_by = {key: place for place, (_, ends) in enumerate(recorder.groups) for key in ends}
+    begun_at = {key: place for place, (calls, _) in enumerate(recorder.groups) for key in calls}
+    assert len(stored_by) == 30
+    for number in range(30):
+        assert stored_by[intent(number).key] <= begun_at[intent(1_000 + number).key]
+
+
+def test_whoever_waits_is_told_where_the_database_fails_for_good() -> None:
+    """Those of the group that failed, those behind it, and those that come later."""
+    recorder = Written(at_once=4, fails_at=1)
+
+    async def run() -> list[BaseException | None]:
+        results = await asked(recorder, [intent(number) for number in range(20)])
+        with pytest.raises(StoreError):
+            await recorder.intend(intent(99))
+        return results
+
+    results = asyncio.run(run())
+    assert results[:4] == [None] * 4
+    assert all(isinstance(each, StoreError) for each in results[4:])
+    assert len(recorder.groups) == 1
