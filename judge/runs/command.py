@@ -190,14 +190,16 @@ def ask(store: Store, plan: RunPlan, wanted: Wanted, *, done: int, cap_micros: i
         )
 
 
-def tell_of_given_up(store: Store, plan: RunPlan, command: str) -> None:
+def tell_of_given_up(store: Store, plan: RunPlan, command: str, *others: RunPlan) -> None:
     """Say how many calls may have been paid without an answer, and the command that goes on.
 
     For a second Ctrl-C, which gives calls up.
     """
     with store.read() as session:
-        for out in _calls_that_are_out(session, plan):
-            tell(f"voirdire: stopped at once; {out}")
+        for each in (plan, *others):
+            for out in _calls_that_are_out(session, each):
+                named = f" {each.judge.name}:" if others else ""
+                tell(f"voirdire: stopped at once;{named} {out}")
     tell(f"  go on: {command}", wrapped=False)
 
 

@@ -138,7 +138,9 @@ def test_units_that_were_asked_are_not_called_unasked() -> None:
     assert "  open: out in a batch or cut off 1, not asked 2" in list(summary_words(some))
 
 
-def test_calls_that_were_given_up_are_told(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_that_were_given_up_are_told(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A second Ctrl-C ends at once: how many calls may have been paid, what they may cost, how to go on."""
     spec = judge(order=OrderPolicy.AS_DECLARED)
     lay_down(sqlite_store, numbered(2), spec)
@@ -161,3 +163,8 @@ def test_calls_that_were_given_up_are_told(sqlite_store: Store, monkeypatch: pyt
     assert "stopped at once; 2 calls of this run have no answer" in told
     assert "may be paid twice (up to $0.10)" in told
     assert "go on: voirdire judge run --judge test-judge" in told
+    plan = planned(sqlite_store, spec)
+    commanding.tell_of_given_up(sqlite_store, plan, "again", plan)
+    told = " ".join(capsys.readouterr().err.split())
+    assert told.count("stopped at once; test-judge: 2 calls of this run have no answer") == 2
+    assert told.endswith("go on: again")
