@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from calibration.rendering.text import visible
 from calibration.store.database import Store
 from calibration.store.tallies import models_of_run, tally_calls, tally_verdicts
 from judge.calls import FAULTS, Fault, ModelCallError, ModelClient, ModelReply, NotSent
@@ -31,7 +30,15 @@ from judge.grading import (
 )
 from judge.runs.bench import BaselineBench, Bench, needs_items, seat
 from judge.runs.budget import Budget, Tariff, dollars
-from judge.runs.entries import answer_entries, call_entry, not_sent, reused_entry, unread_entry
+from judge.runs.entries import (
+    answer_entries,
+    call_entry,
+    changed_words,
+    not_sent,
+    of_another_model,
+    reused_entry,
+    unread_entry,
+)
 from judge.runs.members import read_members
 from judge.runs.plan import RunPlan, Unit
 from judge.runs.provider_watch import ProviderWatch
@@ -44,8 +51,6 @@ from rubrics.errors import DeclarationError
 
 T = TypeVar("T")
 
-NAME_SHOWN = 80
-"""Characters of a model's name that a sentence repeats."""
 GROUPS_A_ROUND = 4
 """Commits among which the intents of all calls in flight are spread: else they start and end all at once."""
 LEAST_AT_ONCE = 8
@@ -401,14 +406,9 @@ class Engine:
         """The verdicts in a reply; of one by another model none: its unit stays open, and the run stops."""
         if not self._is_other(reply.model):
             return conclude_all(call, reply)
-        before, after = (visible(name)[:NAME_SHOWN] for name in (min(self._models), reply.model or ""))
-        sentence = (
-            f"the model changed within the run: {before} has answered so far, and now {after} does; declare "
-            "a judge with a dated model, or go on with both by --allow-model-change"
-        )
+        sentence = changed_words(min(self._models), reply.model or "")
         self.stop(StopKind.MODEL_CHANGED, sentence)
-        error = ModelCallError(sentence, fault=Fault.MODEL_CHANGED, attempts=reply.attempts)
-        return (conclude_failed(call, error).model_copy(update={"cost_micros": reply.cost.micros}),)
+        return (of_another_model(call, reply, sentence),)
 
     def _is_other(self, model: str | None) -> bool:
         """Whether this is another model than the one that has answered in this run; the first is taken."""

@@ -216,6 +216,7 @@ def test_a_model_that_changes_stops_the_run(sqlite_store: Store, path: str) -> N
     assert (halted.models, halted.verdicts, len(provider.hits)) == (("served-1",), {"pass": 10}, 11)
     assert (halted.errors, adds_up(halted)) == ({"model_changed": 1}, True)
     assert halted.calls.known_micros == 11 * 107
+    assert (halted.tokens_in, halted.tokens_out) == (11 * 100, 11 * 7)
     options = RunOptions(concurrency=1, patience_s=0.0, any_model=True)
     client = partial(
         FakeTransport, lambda _: said('{"reason": "as asked", "verdict": "pass"}', model="served-2")
