@@ -32,7 +32,7 @@ from judge.probes import CHANGES, INJECTION, PLACEBO, changed, corpus_digest, fa
 from judge.probing import Probe, prepare_probe, probe_object, read_effects
 from judge.spec import Endpoint
 from rubrics.errors import DeclarationError
-from rubrics.item import Item, Split
+from rubrics.item import MAX_ID, Item, Split
 from rubrics.order import OrderPolicy
 from rubrics.scale import PreferenceScale
 from tests.calibration.examples import SCOPE
@@ -107,6 +107,19 @@ def test_invisible_characters_reach_the_fence_as_such() -> None:
 def test_the_corpus_is_named_by_its_families() -> None:
     """In any order the same; one family less is another corpus."""
     assert corpus_digest(("a", "b")) == corpus_digest(("b", "a")) != corpus_digest(("a",))
+
+
+def test_long_ids_that_begin_alike_have_copies_of_their_own() -> None:
+    """A copy's id is cut to what an id may have, and still tells items and families apart."""
+    first, second = ("x" * (MAX_ID - 1) + end for end in "ab")
+    copies = [
+        changed(item(item_id=item_id), STATES, family)
+        for item_id in (first, second)
+        for family in ("padding", "invisible")
+    ]
+    ids = {copy.item_id for copy in copies if copy is not None}
+    assert len(ids) == 4
+    assert all(len(each) <= MAX_ID for each in ids)
 
 
 @settings(max_examples=60, derandomize=True, deadline=None)

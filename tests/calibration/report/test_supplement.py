@@ -12,6 +12,8 @@ from calibration.report.supplement import (
     AnswerTable,
     Supplement,
     answer_agreement,
+    log2_length,
+    own_family,
     position_figure,
     repeats_figure,
     supplement_gates,
@@ -26,6 +28,18 @@ CELLS = {"AA": 60, "BB": 55, "TT": 8, "FF": 20, "SS": 5, "X": 2}
 def pairs(right: int, wrong: int, ties: int) -> AnswerTable:
     """A judge that picks so many right and wrong sides; every reference is A."""
     return AnswerTable(SIDES, ((right, wrong, ties, 0), (0, 0, 0, 0), (0, 0, 0, 0)), ordered=False)
+
+
+@pytest.mark.parametrize(("text", "bits"), [("x" * 8, 3.0), ("x", 0.0), ("", 0.0), (None, 0.0)])
+def test_a_length_is_in_doublings_of_a_character(text: str | None, bits: float) -> None:
+    """Eight characters are three doublings; nothing counts as one character."""
+    assert log2_length(text) == bits
+
+
+def test_an_output_is_of_the_judges_own_family_where_its_name_stands_in_the_models() -> None:
+    """Whatever the case; items that name no family are absent, not of another."""
+    families = {"own": " GPT ", "other": "claude", "blank": "  "}
+    assert own_family(families, "openai/gpt-5-mini") == {"own": True, "other": False}
 
 
 def test_cells_that_nobody_counted_are_zero() -> None:
