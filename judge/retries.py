@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from random import Random
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from judge.calls import FAULTS, Attempt, Fault, ModelCallError, ModelReply, ModelRequest, NotSent, Transport
 
@@ -206,19 +206,9 @@ class RetryingClient:
             await self._wait(0.0)
             await self._unless_finishing(self._turn(request))
 
-    async def _unless_finishing(self, wait: Awaitable[None]) -> None:
+    async def _unless_finishing(self, waiting: Awaitable[None]) -> None:
         """Wait, or until the client is told to finish."""
-        waits: list[asyncio.Future[Any]] = [
-            asyncio.ensure_future(wait),
-            asyncio.ensure_future(self._finishing.wait()),
-        ]
-        try:
-            done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in waits:
-                each.cancel()
-        for each in done:
-            each.result()
+        await wait_unless(self._finishing, waiting)
 
     def _attempt(
         self, earlier: list[Attempt], started: float, waited: float, error: ModelCallError | None
@@ -249,6 +239,19 @@ class RetryingClient:
         if failure.fault in {Fault.RATE_LIMITED, Fault.OVERLOADED}:
             self._paused_until = max(self._paused_until, self._clock() + wait)
         return wait
+
+
+async def wait_unless(ended: asyncio.Event, waiting: Awaitable[None]) -> None:
+    """Wait until one of the two is over and give up the other; an error of the waiting is raised."""
+    wanted = asyncio.ensure_future(waiting)
+    ending = asyncio.ensure_future(ended.wait())
+    try:
+        await asyncio.wait({wanted, ending}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        wanted.cancel()
+        ending.cancel()
+    if wanted.done():
+        wanted.result()
 
 
 def utc_now() -> datetime:

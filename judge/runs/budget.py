@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from judge.calls import ModelRequest, Prices, Tokens
+from judge.calls import FAULTS, Attempt, ModelRequest, Prices, Tokens
 
 BYTES_A_TOKEN = 3
 """For the most that a prompt may cost; English has about four."""
@@ -70,6 +71,19 @@ class Budget:
 
     def _fits(self, needed: int) -> bool:
         return self._cap is None or self.spent_micros + self.set_aside_micros + needed <= self._cap
+
+
+def counted_cost(
+    attempts: Sequence[Attempt], *, cost_micros: int | None, aside_micros: int | None
+) -> int | None:
+    """What a call counts against the cap; None for what was set aside for it.
+
+    An attempt that was lost may be billed beside the one that was answered.
+    """
+    lost = sum(FAULTS[each.fault].maybe_paid for each in attempts if each.fault is not None)
+    if cost_micros is not None:
+        return cost_micros + lost * (aside_micros or 0)
+    return None if lost < 2 else lost * (aside_micros or 0)
 
 
 def dollars(micros: int) -> str:

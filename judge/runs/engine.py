@@ -10,16 +10,15 @@ calls than may be in flight have an answer that is not stored, and after a kill 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from calibration.store.database import Store
 from calibration.store.tallies import models_of_run, tally_calls, tally_verdicts
-from judge.calls import FAULTS, Fault, ModelCallError, ModelClient, ModelReply, NotSent
+from judge.calls import Fault, ModelCallError, ModelClient, ModelReply, NotSent
 from judge.grading import (
     JudgeVerdict,
     Prepared,
@@ -28,8 +27,9 @@ from judge.grading import (
     conclude_all,
     conclude_failed,
 )
+from judge.retries import wait_unless
 from judge.runs.bench import BaselineBench, Bench, needs_items, seat
-from judge.runs.budget import Budget, Tariff, dollars
+from judge.runs.budget import Budget, Tariff, counted_cost, dollars
 from judge.runs.entries import (
     answer_entries,
     call_entry,
@@ -42,14 +42,13 @@ from judge.runs.entries import (
 from judge.runs.members import read_members
 from judge.runs.plan import RunPlan, Unit
 from judge.runs.provider_watch import ProviderWatch
-from judge.runs.recorder import PATIENCE_S, Recorder, bound_cache, require_space
+from judge.runs.reading import Reader
+from judge.runs.recorder import PATIENCE_S, Recorder, bound_cache
 from judge.runs.summary import Clocked, Progress, StopKind, Stopped
 from judge.runs.turns import Place, Turn
-from judge.runs.units import CHUNK, all_items, chunks, open_units
+from judge.runs.units import CHUNK, all_items
 from judge.spec import ModelJudge
 from rubrics.errors import DeclarationError
-
-T = TypeVar("T")
 
 GROUPS_A_ROUND = 4
 """Commits among which the intents of all calls in flight are spread: else they start and end all at once."""
@@ -118,7 +117,7 @@ class Engine:
         self._provider = ProviderWatch(options.concurrency)
         self._models: set[str] = set()
         self._ending = asyncio.Event()
-        self._reading = ThreadPoolExecutor(1, "voirdire-reader")
+        self._reader = Reader(store, plan, run_key, in_flight=options.concurrency)
         self._askers: list[asyncio.Task[None]] = []
         self._all_asked = False
         self._crash: Exception | None = None
@@ -139,7 +138,7 @@ class Engine:
         Raises StoreError where the database fails for good, DeclarationError where an item cannot be asked;
         the calls in flight are finished and stored before, as far as the database takes them.
         """
-        with self._reading:
+        with self._reader:
             await self._work()
         failure = self._crash or self._recorder.failure
         if failure is not None:
@@ -147,8 +146,8 @@ class Engine:
 
     async def _work(self) -> None:
         options = self._options
-        self._budget = await self._aside(self._open_budget)
-        self._bench = await self._aside(self._seat)
+        self._budget = await self._reader.aside(self._open_budget)
+        self._bench = await self._reader.aside(self._seat)
         self._recorder = Recorder(
             self._store,
             self._run_key,
@@ -193,10 +192,6 @@ class Engine:
         for asker in self._askers:
             asker.cancel()
 
-    async def _aside(self, read: Callable[[], T]) -> T:
-        """What is read from the store, in the one thread that reads: each further one would keep memory."""
-        return await asyncio.get_running_loop().run_in_executor(self._reading, read)
-
     def _open_budget(self) -> Budget:
         with self._store.read() as session:
             bound_cache(session)
@@ -220,7 +215,7 @@ class Engine:
     async def _line_up(self, bench: Bench) -> None:
         """Prepare the call of one open unit after the other, until none is left or the run stops."""
         try:
-            async with aclosing(self._chunks()) as parts:
+            async with aclosing(self._reader.chunks(fresh=self._fresh)) as parts:
                 number = 0
                 async for part in parts:
                     for place, unit in enumerate(part):
@@ -234,24 +229,6 @@ class Engine:
         finally:
             with suppress(asyncio.QueueFull):  # then no asker waits at the line
                 self._line.put_nowait(None)
-
-    async def _chunks(self) -> AsyncGenerator[list[Unit | JudgeVerdict]]:
-        """The open units; the next chunk is read while this one is handed out."""
-        keys = chunks(self._plan)
-        ahead = self._reads(next(keys, None))
-        try:
-            while ahead is not None:
-                part = await ahead
-                ahead = self._reads(next(keys, None))
-                yield part
-        finally:
-            if ahead is not None:
-                ahead.cancel()
-
-    def _reads(self, keys: list[str] | None) -> asyncio.Future[list[Unit | JudgeVerdict]] | None:
-        if keys is None:
-            return None
-        return asyncio.get_running_loop().run_in_executor(self._reading, self._read, keys)
 
     async def _line_up_one(self, unit: Unit | JudgeVerdict, bench: Bench, place: Place) -> None:
         """Put the unit's call into the line, or store what is known without one."""
@@ -272,16 +249,6 @@ class Engine:
         await self._recorder.keep(*taken)
         self._done += len(taken)
         self._tell()
-
-    def _read(self, keys: list[str]) -> list[Unit | JudgeVerdict]:
-        require_space(self._store, in_flight=self._options.concurrency)
-        with self._store.read() as session:
-            bound_cache(session)
-            return list(
-                open_units(
-                    session=session, plan=self._plan, run_key=self._run_key, keys=keys, fresh=self._fresh
-                )
-            )
 
     async def _ask_on(self) -> None:
         """Make one call after the other, until all are made or the run stops."""
@@ -315,15 +282,7 @@ class Engine:
 
     async def _unless_ending(self, waiting: Coroutine[Any, Any, None]) -> bool:
         """Wait; False where the run ends before that is over."""
-        wanted = asyncio.ensure_future(waiting)
-        ending = asyncio.ensure_future(self._ending.wait())
-        try:
-            await asyncio.wait({wanted, ending}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            wanted.cancel()
-            ending.cancel()
-        if wanted.done():
-            wanted.result()  # an error is one of the run
+        await wait_unless(self._ending, waiting)
         return not self._halted()
 
     async def _ask(self, unit: Unit, call: Prepared, aside: int | None) -> None:
@@ -377,7 +336,10 @@ class Engine:
         finally:
             if not made:
                 self._recorder.put(not_sent(entry.key, "the run was stopped before the call was made"))
-            self._budget.settle(aside, _spent(verdicts[0], aside) if verdicts else None if made else 0)
+                self._budget.settle(aside, 0)
+            else:
+                attempts, cost = (verdicts[0].attempts, verdicts[0].cost_micros) if verdicts else ((), None)
+                self._budget.settle(aside, counted_cost(attempts, cost_micros=cost, aside_micros=aside))
         return _Answer(verdicts, entry.key) if verdicts else None
 
     async def _call(self, call: Prepared) -> tuple[JudgeVerdict, ...]:
@@ -452,18 +414,6 @@ class Engine:
             f"the next call may cost up to {dollars(needed)}, and {dollars(spent)} of {dollars(cap)} are "
             "spent: raise the cap to go on"
         )
-
-
-def _spent(verdict: JudgeVerdict, aside: int | None) -> int | None:
-    """What a call counts against the cap; None for what was set aside for it.
-
-    An attempt that was lost may be billed beside the one that was answered.
-    """
-    faults = [each.fault for each in verdict.attempts if each.fault is not None]
-    lost = sum(FAULTS[fault].maybe_paid for fault in faults)
-    if verdict.cost_micros is not None:
-        return verdict.cost_micros + lost * (aside or 0)
-    return None if lost < 2 else lost * (aside or 0)
 
 
 def _is_same(unit: Unit, call: Prepared) -> bool:

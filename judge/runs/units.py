@@ -34,7 +34,7 @@ def chunks(plan: RunPlan) -> Iterator[list[str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Recorded:
     """What is recorded of the units of some items."""
 
     settled: frozenset[StoredUnit] = frozenset()
@@ -53,7 +53,7 @@ def open_units(
     An item whose texts were erased gives verdicts instead: nothing is left that could be judged. Of a `fresh`
     run nothing was recorded before this process had it to itself, so nothing is looked for.
     """
-    known = _Known() if fresh else _known(session, plan, run_key, keys)
+    known = _Recorded() if fresh else _recorded(session, plan, run_key, keys)
     settled, made, again = known.settled, known.made, known.again
     same = (
         same_calls(
@@ -94,9 +94,9 @@ def open_units(
             )
 
 
-def _known(session: Session, plan: RunPlan, run_key: str, keys: Sequence[str]) -> _Known:
+def _recorded(session: Session, plan: RunPlan, run_key: str, keys: Sequence[str]) -> _Recorded:
     reasks = isinstance(plan.judge, ModelJudge) and plan.judge.reask
-    return _Known(
+    return _Recorded(
         settled=settled_units(session=session, run_key=run_key, item_keys=keys),
         made=attempts_made(session=session, run_key=run_key, item_keys=keys),
         again=asked_again(session=session, run_key=run_key, item_keys=keys) if reasks else frozenset(),
