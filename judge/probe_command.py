@@ -7,15 +7,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from calibration.calibrate.probed import probe_figures
+from calibration.evidence import ProbeFigure
 from calibration.rendering.text import counted
 from calibration.store.database import Store
+from calibration.store.judges import get_judge
 from calibration.store.probe_results import record_probe
 from judge.cli.errors import ExitCode, tell
 from judge.cli.lookups import evidence_of, rubric_of_labels
 from judge.cli.output import print_json, print_lines, print_rows
 from judge.cli.stores import actor, now, opened
 from judge.probe_effects import Effect, ProbeWord
-from judge.probe_words import HEAD, probe_rows, probe_words, unbounded_words
+from judge.probe_words import HEAD, probe_rows, probe_words, standing_words, unbounded_words
 from judge.probing import Probe, overall, prepare_probe, probe_object, read_effects
 from judge.recorded import recorded_judge
 from judge.runs import RunSummary, StopKind, dollars
@@ -66,8 +69,8 @@ def carry_out(context: Any, wanted: ProbeWanted, *, dry_run: bool, as_json: bool
     A dry run leaves the store as it was.
     """
     with opened(context) as store:
-        probe, expected = _prepared(store, wanted, dry_run=dry_run)
-        risks = tuple(unbounded_words(probe, bound=wanted.bound))
+        probe, expected, known = _prepared(store, wanted, dry_run=dry_run)
+        risks = (*standing_words(known, probe), *unbounded_words(probe, bound=wanted.bound))
         if as_json:
             for risk in risks:
                 tell(f"! {risk}")
@@ -96,8 +99,10 @@ def carry_out(context: Any, wanted: ProbeWanted, *, dry_run: bool, as_json: bool
     return _ended(summary, wanted, found)
 
 
-def _prepared(store: Store, wanted: ProbeWanted, *, dry_run: bool) -> tuple[Probe, Estimate]:
-    """The probe with what is left to ask; recorded, unless it is only tried."""
+def _prepared(
+    store: Store, wanted: ProbeWanted, *, dry_run: bool
+) -> tuple[Probe, Estimate, tuple[ProbeFigure, ...]]:
+    """The probe with what is left to ask, recorded unless it is only tried; what is known from before."""
     run, at = wanted.run, now()
     with store.write() as session:
         evidence = evidence_of(session, dataset=run.dataset, set_ref=run.set_ref, actor=actor(), at=at)
@@ -115,9 +120,15 @@ def _prepared(store: Store, wanted: ProbeWanted, *, dry_run: bool) -> tuple[Prob
         )
         tariff, source = tariff_of(probe.judge, run.prices)
         expected = estimate(session=session, plan=probe.plan, tariff=tariff, source=source)
+        known = probe_figures(
+            session=session,
+            judge=get_judge(session=session, judge=probe.judge.digest),
+            rubric_digest=probe.rubric.digest,
+            criterion=probe.criterion.key,
+        )
         if dry_run:
             session.rollback()
-    return probe, expected
+    return probe, expected, known
 
 
 def _plan_words(probe: Probe, expected: Estimate, wanted: ProbeWanted) -> Iterator[str]:

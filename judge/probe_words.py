@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from calibration.admission.guards import BIASED
+from calibration.evidence import ProbeFigure
 from calibration.rendering.text import counted, visible
 from calibration.values import Undefined
 from judge.probe_effects import Effect, bounded_at_best, items_needed
@@ -30,7 +32,8 @@ def probe_words(probe: Probe, found: tuple[Effect, ...], *, bound: float) -> Ite
     """What the table rests on, in lines of words."""
     yield (
         f"flips: accepted with the change and not in the unchanged repeat, of {len(probe.originals)} "
-        f"reference failures; levels shared among {len(found)} families"
+        f"reference failures; levels shared among "
+        f"{counted(len(found), 'family', 'families')}"
     )
     silent = sum(each.unknown for each in found)
     if silent:
@@ -77,6 +80,17 @@ def unbounded_words(probe: Probe, *, bound: float) -> Iterator[str]:
                 f"{family} changes {len(copies):,} of {drawn:,} failures, too few to show a rise of at most "
                 f"{_percent(bound)}, however good the judge is: take more --items, or name the other kinds "
                 "by --family"
+            )
+
+
+def standing_words(known: Iterable[ProbeFigure], probe: Probe) -> Iterator[str]:
+    """What another probe found already of a kind that is probed: more probing does not undo it."""
+    for each in known:
+        if each.word == BIASED and each.family in probe.copies and each.probe != probe.dataset:
+            whom = f" in judge {each.judge}, which asks the same calls" if each.judge else ""
+            yield (
+                f"{each.family}: a rise was found before{whom} ({each.flipped:,} of "
+                f"{counted(each.n, 'failure')}); it stands for policies, whatever this probe shows"
             )
 
 

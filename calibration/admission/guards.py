@@ -198,6 +198,8 @@ def _probe(asked: _Asked) -> PolicyItem:
     flips = f"{found.flipped} of {found.n} failures accepted only with the change, {found.back} only without"
     if found.flipped_at_most > found.flipped:
         flips += f"; up to {found.flipped_at_most} with those that have no verdict"
+    if found.judge:
+        flips += f"; found in judge {found.judge}, which asks the same calls"
     if found.word == BIASED:
         return _item(asked, _effect(guard, ItemStatus.FAIL), found.rise_lower, f"biased: {flips}")
     if found.shared < len(asked.probes):

@@ -10,41 +10,61 @@ from typing import Any
 from sqlmodel import Session
 
 from calibration.admission.guards import BIASED
+from calibration.calibrate.same_calls import ask_the_same
 from calibration.evidence import ProbeFigure
+from calibration.store.judges import StoredJudge, get_judge
 from calibration.store.probe_results import probe_results
 
 
 def probe_figures(
-    *, session: Session, judge_digest: str, rubric_digest: str, criterion: str
+    *, session: Session, judge: StoredJudge, rubric_digest: str, criterion: str
 ) -> tuple[ProbeFigure, ...]:
-    """For each kind of change the figure that counts; empty where the judge was never probed.
+    """For each kind of change the figure that counts; empty where nothing is known of the judge.
 
     Args:
         session: a reading session.
-        judge_digest: of the judge.
+        judge: whose figures; a rise that was found in a judge that asks the same calls is one of its own.
         rubric_digest: of the rubric.
         criterion: under which it was probed.
     """
-    return counting(
-        probe_results(
-            session=session, judge_digest=judge_digest, rubric_digest=rubric_digest, criterion=criterion
-        )
-    )
+    by_judge: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for result in probe_results(session=session, rubric_digest=rubric_digest, criterion=criterion):
+        by_judge[result["judge_digest"]].append(result)
+    own = by_judge.pop(judge.digest, [])
+    moved = {
+        digest: get_judge(session=session, judge=digest)
+        for digest, results in by_judge.items()
+        if any(effect["word"] == BIASED for result in results for effect in result["effects"])
+    }
+    alike = [
+        (other.name, by_judge[digest])
+        for digest, other in moved.items()
+        if ask_the_same(session=session, one=judge, other=other)
+    ]
+    return counting(own, alike)
 
 
-def counting(recorded: Iterable[Mapping[str, Any]]) -> tuple[ProbeFigure, ...]:
-    """Of each kind of change the probe that counts, of results in the order in which they were recorded.
+def counting(
+    recorded: Iterable[Mapping[str, Any]],
+    alike: Iterable[tuple[str, Iterable[Mapping[str, Any]]]] = (),
+) -> tuple[ProbeFigure, ...]:
+    """Of each kind of change the probe that counts.
 
-    A rise that was found counts until a later probe that answered on more items; of several such the one over
-    the most. Where none stands, the probe that answered on the most items counts, of as many the worst. What
-    else was probed along with it decides nothing here. A probe that was gone on with counts as it ended, and
-    is as recent as its last new verdict.
+    A rise that was found stands, whatever is probed later; of several such the judge's own over the most
+    items. Where none stands, the probe that answered on the most items counts, of as many the worst. A probe
+    that was gone on with counts as it ended.
+
+    Args:
+        recorded: results of the judge in the order in which they were recorded.
+        alike: the same, by name, of the judges that ask the same calls; of theirs only a rise counts.
     """
     seen: defaultdict[str, list[_Seen]] = defaultdict(list)
-    for place, result in _as_ended(recorded).values():
-        for effect in result["effects"]:
-            if effect["word"] == BIASED or "answered" in effect:  # else silence was read as a rejection
-                seen[effect["family"]].append(_Seen(place, _answered(effect), _figure(result, effect)))
+    for name, results in (("", recorded), *alike):
+        for result in _as_ended(results):
+            for effect in result["effects"]:
+                # what was counted before answers were read silence as a rejection, and shows no bound
+                if effect["word"] == BIASED or (not name and "answered" in effect):
+                    seen[effect["family"]].append(_Seen(_answered(effect), _figure(result, effect, name)))
     return tuple(_counts(each) for each in seen.values())
 
 
@@ -52,46 +72,24 @@ def counting(recorded: Iterable[Mapping[str, Any]]) -> tuple[ProbeFigure, ...]:
 class _Seen:
     """One probe's figure of a kind of change."""
 
-    place: int
-    """Among all that was recorded, when its counts were last new."""
     answered: int
     """Items with a verdict: silence is no evidence against a rise."""
     figure: ProbeFigure
 
     @property
-    def weight(self) -> tuple[int, bool, float, str]:
+    def weight(self) -> tuple[bool, int, float, str]:
         """The greatest of all counts."""
-        return self.answered, self.figure.word == BIASED, self.figure.rise_upper, self.figure.probe
+        return not self.figure.judge, self.answered, self.figure.rise_upper, self.figure.probe
 
 
 def _counts(seen: Sequence[_Seen]) -> ProbeFigure:
-    standing = [
-        each
-        for each in seen
-        if each.figure.word == BIASED
-        and not any(later.place > each.place and later.answered > each.answered for later in seen)
-    ]
-    return max(standing or seen, key=lambda each: each.weight).figure
+    found = [each for each in seen if each.figure.word == BIASED]
+    return max(found or seen, key=lambda each: each.weight).figure
 
 
-def _as_ended(recorded: Iterable[Mapping[str, Any]]) -> Mapping[str, tuple[int, Mapping[str, Any]]]:
-    """By probe its newest result, with the place at which its counts were last new.
-
-    The same verdicts told again, as under another bound, are no later evidence.
-    """
-    ended: dict[str, tuple[int, Mapping[str, Any]]] = {}
-    for place, result in enumerate(recorded):
-        known = ended.get(result["dataset"])
-        same = known is not None and _tallies(known[1]) == _tallies(result)
-        ended[result["dataset"]] = (known[0] if known and same else place), result
-    return ended
-
-
-def _tallies(result: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    return [
-        (each["family"], _answered(each), each["flipped"], each["flipped_at_most"], each["flipped_back"])
-        for each in result["effects"]
-    ]
+def _as_ended(recorded: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
+    """Of each probe its newest result."""
+    return {result["dataset"]: result for result in recorded}.values()
 
 
 def _answered(effect: Mapping[str, Any]) -> int:
@@ -99,7 +97,7 @@ def _answered(effect: Mapping[str, Any]) -> int:
     return answered
 
 
-def _figure(result: Mapping[str, Any], effect: Mapping[str, Any]) -> ProbeFigure:
+def _figure(result: Mapping[str, Any], effect: Mapping[str, Any], judge: str) -> ProbeFigure:
     return ProbeFigure(
         family=effect["family"],
         probe=result["dataset"],
@@ -112,4 +110,5 @@ def _figure(result: Mapping[str, Any], effect: Mapping[str, Any]) -> ProbeFigure
         rise_upper=effect["rise_upper"],
         p_value=effect["p_value"],
         shared=len(result["effects"]),
+        judge=judge,
     )

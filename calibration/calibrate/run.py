@@ -348,10 +348,7 @@ def _probes(session: Session, asked: Asked, judge: StoredJudge) -> tuple[ProbeFi
     if asked.probes is not None:
         return asked.probes
     return probe_figures(
-        session=session,
-        judge_digest=judge.digest,
-        rubric_digest=asked.rubric.digest,
-        criterion=asked.criterion,
+        session=session, judge=judge, rubric_digest=asked.rubric.digest, criterion=asked.criterion
     )
 
 

@@ -6,9 +6,9 @@ stands in the report's `not_assessed`.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from calibration.evidence.cases import Frozen
 from calibration.values import Rate
@@ -377,6 +377,16 @@ class ProbeFigure(Frozen):
     p_value: float
     shared: int
     """Kinds of change among which the probe shared its levels."""
+    judge: str = ""
+    """The judge in which the rise was found, where it is another one that asks the same calls."""
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without another judge where there is none, so that older reports keep their digests."""
+        found: dict[str, Any] = written(self)
+        if not self.judge:
+            found.pop("judge", None)
+        return found
 
 
 class OddsFigure(Frozen):

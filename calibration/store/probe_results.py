@@ -29,13 +29,9 @@ def record_probe(*, session: Session, result: Mapping[str, Any], actor: str, at:
         at: now.
     """
     last = None
-    for known in probe_results(
-        session=session,
-        judge_digest=result["judge_digest"],
-        rubric_digest=result["rubric_digest"],
-        criterion=result["criterion"],
-    ):
-        if known["dataset"] == result["dataset"]:
+    about = {name: result[name] for name in ("rubric_digest", "criterion")}
+    for known in probe_results(session=session, **about):
+        if (known["judge_digest"], known["dataset"]) == (result["judge_digest"], result["dataset"]):
             last = known
     if last == result:
         return False
@@ -43,12 +39,9 @@ def record_probe(*, session: Session, result: Mapping[str, Any], actor: str, at:
     return True
 
 
-def probe_results(
-    *, session: Session, judge_digest: str, rubric_digest: str, criterion: str
-) -> Iterator[Mapping[str, Any]]:
-    """The recorded results of the judge under the rubric and criterion, oldest first."""
-    about = (judge_digest, rubric_digest, criterion)
+def probe_results(*, session: Session, rubric_digest: str, criterion: str) -> Iterator[Mapping[str, Any]]:
+    """The recorded results of all judges under the rubric and criterion, oldest first."""
     for event in events(session=session, stream=PROBES):
         said = event.payload
-        if (said["judge_digest"], said["rubric_digest"], said["criterion"]) == about:
+        if (said["rubric_digest"], said["criterion"]) == (rubric_digest, criterion):
             yield said

@@ -39,16 +39,19 @@ def rule(name: str, *patterns: str) -> RuleJudge:
 
 @pytest.fixture
 def world(sqlite_store: Store) -> Store:
-    """Sixty failures and sixty passes that both judges tell apart without a fault."""
+    """Sixty failures and sixty passes that all judges tell apart without a fault."""
     words = [("wrong" if n < N else "sound") for n in range(2 * N)]
     texts = [item(f"A {word} answer.", item_id=f"n-{n}") for n, word in enumerate(words)]
-    lay_down(sqlite_store, texts, rule("steady", "sound"), rule("obeys", "sound", "criterion is met"))
+    obeys = ("sound", "criterion is met")
+    lay_down(sqlite_store, texts, rule("steady", "sound"), rule("obeys", *obeys), rule("renamed", *obeys))
     label_all(sqlite_store, {f"n-{n}": "fail" if n < N else "pass" for n in range(2 * N)})
     return sqlite_store
 
 
 def test_a_policy_s_probe_guard_decides(world: Store, tmp_path: Path) -> None:
-    """Unprobed: insufficient at the same look as later; bounded: admitted; biased: rejected by the guard."""
+    """Unprobed: insufficient at the same look as later; bounded: admitted; biased: rejected by the guard,
+    under another name too.
+    """
     policy = tmp_path / "unmoved.yaml"
     policy.write_text(POLICY, encoding="utf-8")
     db = on(address(world))
@@ -74,6 +77,20 @@ def test_a_policy_s_probe_guard_decides(world: Store, tmp_path: Path) -> None:
     assert moved["probe_inject_output"]["detail"].startswith("biased: 60 of 60 failures")
     assert (moved["probe_inject_output"]["status"], moved["probe_padding"]["status"]) == ("fail", "pass")
     assert found["obeys"][1]["binding"] == "probe_inject_output"
+    assert db("judge", "run", "--judge", "renamed", "--dataset", DATASET).exit_code == 0
+    renamed = db("admit", "--judge", "renamed", *about, *signed)
+    (same,) = (
+        i for i in json.loads(renamed.stdout)["report"]["decision"]["items"] if i["name"].endswith("output")
+    )
+    assert (renamed.exit_code, same["status"]) == (1, "fail")
+    assert same["detail"].endswith("found in judge obeys, which asks the same calls")
+    tried = db(
+        "probe", "--judge", "renamed", *about, "--family", "padding", *families[:2], "--dry-run", "--json"
+    )
+    assert [risk for risk in json.loads(tried.stdout)["risks"] if "before" in risk] == [
+        "inject_output: a rise was found before in judge obeys, which asks the same calls (60 of 60 "
+        "failures); it stands for policies, whatever this probe shows"
+    ]
     assert len(rows(world, "SELECT 1 FROM audit_event WHERE stream = 'probes'")) == 2
     told = db("audit", "verify", "--json")
     assert told.exit_code == 0, told.stdout

@@ -126,13 +126,10 @@ LARGER = result("larger", {"answered": 200})
         # along with the other kinds that a policy asks about, over fewer items or as many
         ([BIASED, result("pair", {"answered": 80}, {"family": "invisible", "answered": 80})], "biased"),
         ([BIASED, result("pair", {"rise_upper": 0.06}, {"family": "invisible"})], "biased"),
-        ([BIASED, LARGER], "larger"),
-        ([BIASED, LARGER, CLEAN], "larger"),
-        # a rise found later than a larger probe stands beside it until more is probed
+        # nor over more: whoever probes chooses the items, and an honest one more is soon found
+        ([BIASED, LARGER], "biased"),
         ([LARGER, BIASED], "biased"),
-        ([LARGER, BIASED, result("more", {"answered": 101})], "larger"),
-        # the larger probe once more, by another bound: nothing new was asked
-        ([LARGER, BIASED, result("larger", {"answered": 200, "word": "underpowered"})], "biased"),
+        ([LARGER, BIASED, result("more", {"answered": 100_000})], "biased"),
         # items without a verdict are no evidence that it does not rise
         ([BIASED, result("silent", {"answered": 90, "unknown": 200, "rise_upper": 0.9})], "biased"),
         ([CLEAN, result("worse", {"rise_upper": 0.08})], "worse"),
@@ -141,17 +138,31 @@ LARGER = result("larger", {"answered": 200})
     ],
 )  # fmt: skip
 def test_which_probe_counts(recorded: list[dict[str, Any]], counts: str) -> None:
-    """A rise stands until a later probe answers on more; else the most answered, of as many the worst."""
+    """A rise that was found stands; else the most answered counts, of as many the worst."""
     figures = {figure.family: figure.probe for figure in counting(recorded)}
     assert figures["padding"] == counts
 
 
 def test_a_probe_gone_on_with_counts_as_it_ended() -> None:
-    """With its own figures, and as recent as the verdicts that came last."""
+    """With its own figures, however it looked half-way."""
     stopped = result("larger", {"answered": 60, "unknown": 140, "rise_upper": 0.5, "flipped_at_most": 140})
     assert [figure.rise_upper for figure in counting([stopped, LARGER])] == [0.04]
-    assert [figure.probe for figure in counting([stopped, BIASED])] == ["biased"]
-    assert [figure.probe for figure in counting([stopped, BIASED, LARGER])] == ["larger"]
+    moved = result("larger", {"answered": 60, "word": "biased"})
+    assert [figure.word for figure in counting([moved, LARGER])] == ["bounded"]
+
+
+def test_a_rise_found_in_a_judge_that_asks_the_same_is_its_own() -> None:
+    """It counts before the judge's own bound, with the other's name; nothing else of the other counts."""
+    (moved,) = counting([LARGER], [("first", [BIASED, CLEAN])])
+    assert (moved.word, moved.judge, moved.probe) == ("biased", "first", "biased")
+    assert counting([], [("first", [CLEAN, LARGER])]) == ()
+    (own,) = counting([BIASED], [("first", [result("wider", {"answered": 200, "word": "biased"})])])
+    assert (own.probe, own.judge) == ("biased", "")
+    assert "judge" not in own.model_dump(mode="json")
+    assert ProbeFigure.model_validate(moved.model_dump(mode="json")) == moved
+    item = found(policy(padding=FIVE), moved)
+    assert item.status is ItemStatus.FAIL
+    assert item.detail.endswith("found in judge first, which asks the same calls")
 
 
 def test_a_result_that_read_silence_as_rejection_shows_no_bound() -> None:

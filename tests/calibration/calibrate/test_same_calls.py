@@ -1,0 +1,78 @@
+"""Which judges ask the same calls, so that what was found in one counts for the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from calibration.calibrate.same_calls import ask_the_same
+from calibration.store.database import Store
+from calibration.store.judges import StoredJudge, add_judge, get_judge
+from rubrics.digest import digest
+
+NOW = datetime(2026, 12, 1, tzinfo=UTC)
+MODEL = {"kind": "model", "model": "openai/m", "reask": False, "prompt": {"text": "Judge."}}
+RULE = {"kind": "rule", "version": 1, "description": "", "rules": [{"name": "word"}]}
+
+
+@pytest.fixture
+def recorded(sqlite_store: Store) -> Callable[..., StoredJudge]:
+    """Records a judge of the fields, under an identity of them and of the engine that wrote its prompts."""
+
+    def record(name: str, engine: int = 1, **content: Any) -> StoredJudge:
+        named = {"name": name, **content}
+        key = digest([engine, named])
+        with sqlite_store.write() as session:
+            add_judge(
+                session=session,
+                digest=key,
+                judge_name=name,
+                kind=content["kind"],
+                content=named,
+                actor="lead",
+                at=NOW,
+            )
+            return get_judge(session=session, judge=key)
+
+    return record
+
+
+def test_what_moves_no_call_makes_no_other_judge(
+    sqlite_store: Store, recorded: Callable[..., StoredJudge]
+) -> None:
+    """Name and re-ask of a model, name, number and description of a rule, names of members; nothing else."""
+    model, again = recorded("a", **MODEL), recorded("b", **{**MODEL, "reask": True})
+    other = recorded("b", **{**MODEL, "prompt": {"text": "Judge well."}})
+    rule, second = recorded("r", **RULE), recorded("s", **{**RULE, "version": 2, "description": "x"})
+    stricter = recorded("r", **{**RULE, "rules": [{"name": "words"}]})
+    newer = recorded("a", engine=2, **MODEL)
+
+    def panel(name: str, *members: StoredJudge, votes: int = 3) -> StoredJudge:
+        listed = [{"judge": each.digest, "votes": votes} for each in members]
+        return recorded(name, kind="panel", members=listed, rule="majority")
+
+    def cascade(first: StoredJudge, then: StoredJudge, *sent: str) -> StoredJudge:
+        return recorded("c", kind="cascade", first=first.digest, then=then.digest, escalate=list(sent))
+
+    cases = [
+        (model, model, True),
+        (model, again, True),
+        (rule, second, True),
+        (panel("p", model, rule), panel("q", second, again), True),
+        (cascade(model, rule, "unknown", "pass"), cascade(again, second, "pass", "unknown"), True),
+        (model, other, False),
+        (rule, stricter, False),
+        (model, rule, False),
+        (model, newer, False),
+        (panel("p", model, rule), panel("q", model, rule, votes=1), False),
+        (panel("p", model, rule), panel("q", other, rule), False),
+        (cascade(model, rule, "pass"), cascade(rule, model, "pass"), False),
+        (recorded("x", kind="external"), recorded("y", kind="external"), False),
+    ]
+    with sqlite_store.read() as session:
+        for one, two, same in cases:
+            assert ask_the_same(session=session, one=one, other=two) is same, (one, two)
+            assert ask_the_same(session=session, one=two, other=one) is same, (one, two)
