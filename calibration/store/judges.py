@@ -189,7 +189,14 @@ def add_run(  # noqa: PLR0913 - keyword-only: what identifies a run, and its sta
         DifferentRecord: the run is recorded with another number of units.
     """
     text = stored_json(dict(plan))
-    key = row_key("run", judge_digest, rubric_digest, dataset, set_digest, origin.value, text)
+    key = run_key(
+        judge_digest=judge_digest,
+        rubric_digest=rubric_digest,
+        dataset=dataset,
+        set_digest=set_digest,
+        origin=origin,
+        plan=text,
+    )
     values = {
         "key": key,
         "judge_digest": judge_digest,
@@ -212,6 +219,19 @@ def add_run(  # noqa: PLR0913 - keyword-only: what identifies a run, and its sta
                 " items were added since; give the plan another attempt number"
             )
     return key
+
+
+def run_key(
+    *,
+    judge_digest: str,
+    rubric_digest: str,
+    dataset: str,
+    set_digest: str | None,
+    origin: RunOrigin,
+    plan: str,
+) -> str:
+    """The key of the run, recorded or not; `plan` as it is stored."""
+    return row_key("run", judge_digest, rubric_digest, dataset, set_digest, origin.value, plan)
 
 
 def move_run(*, session: Session, key: str, state: RunState) -> None:

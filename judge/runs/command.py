@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 
 from calibration.rendering.text import counted
+from calibration.store.judges import RunOrigin, run_key
+from calibration.store.run_prices import prices_of, record_prices
+from calibration.store.text import stored_json
 from judge.calls import Prices
 from judge.cli.errors import ExitCode, tell
 from judge.cli.lookups import recorded_rubric
 from judge.cli.output import console, print_json, print_lines
-from judge.cli.stores import now, opened
+from judge.cli.stores import actor, now, opened
 from judge.recorded import recorded_judge
 from judge.runs import RunOptions, RunPlan, RunSummary, StopKind, plan_run, recorded_run, run_judge
 from judge.runs.bar import run_bar
@@ -26,6 +29,7 @@ from judge.runs.estimate import estimate
 from judge.runs.pacing import Pace, Pacer, parse_rate
 from judge.runs.summary import Stopped, unanswered_words
 from judge.runs.words import pace_words, plan_object, plan_words, summary_words
+from judge.spec import ModelJudge
 from rubrics.errors import RecordError
 from rubrics.rubric import Rubric
 
@@ -166,6 +170,7 @@ def carry_out(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool) -> 
 def ask(store: Store, plan: RunPlan, wanted: Wanted, *, done: int, cap_micros: int | None) -> RunSummary:
     """How the run stands once its judge was reached and asked, with a bar; `done` units are there already."""
     tariff, _ = tariff_of(plan.judge, wanted.prices)
+    keep_prices(store, plan, wanted.prices)
     pacer = None if wanted.pace is None else Pacer(wanted.pace)
     model = connected(
         plan.judge,
@@ -188,6 +193,23 @@ def ask(store: Store, plan: RunPlan, wanted: Wanted, *, done: int, cap_micros: i
         return run_judge(
             store, plan, reached.client, served_at=reached.served_at, options=options, on_progress=told
         )
+
+
+def keep_prices(store: Store, plan: RunPlan, prices: Prices | None) -> None:
+    """Record by which declared prices the run is paid, so that whoever goes on with it can be told."""
+    if prices is None or not isinstance(plan.judge, ModelJudge):
+        return
+    key = run_key(
+        judge_digest=plan.judge.digest,
+        rubric_digest=plan.rubric.digest,
+        dataset=plan.dataset,
+        set_digest=plan.set_digest,
+        origin=RunOrigin.RUN,
+        plan=stored_json(plan.content),
+    )
+    given = (prices.uncached_input, prices.output)
+    with store.write() as session:
+        record_prices(session=session, run=key, prices=given, actor=actor(), at=now())
 
 
 def tell_of_given_up(store: Store, plan: RunPlan, command: str, *others: RunPlan) -> None:
@@ -247,6 +269,8 @@ def carry_batch(
         with store.read() as session:
             plan = planned_run(session, wanted)
             tariff, _ = tariff_of(plan.judge, wanted.prices)
+        if not dry_run:
+            keep_prices(store, plan, wanted.prices)
         if emit and dry_run:
             return _would_write(*count_batch(store, plan, path, again=again), file, as_json=as_json)
         if emit:
@@ -335,8 +359,10 @@ def carry_replay(context: Any, wanted: Wanted, run: str, *, as_json: bool, dry_r
             wanted = wanted if wanted.dataset or wanted.set_ref else _as_asked(session, wanted, run)
             plan = planned_run(session, wanted)
         found = replay(store, plan, run, now=now(), dry=dry_run)
+        finish = _finishing(store, wanted, found).command if found.left else None
     if as_json:
-        print_json({**({"dry_run": True} if dry_run else {}), **found.to_json()})
+        tried, on = {"dry_run": True} if dry_run else {}, {"resume": finish} if finish else {}
+        print_json({**tried, **found.to_json(), **on})
     else:
         print_lines(list(_replay_words(found)))
     if found.left:
@@ -345,9 +371,18 @@ def carry_replay(context: Any, wanted: Wanted, run: str, *, as_json: bool, dry_r
             f"{'has' if found.left == 1 else 'have'} no verdict in run {found.source[:12]}: finish that run, "
             "then read it again"
         )
-        tell(f"  finish it: {replace(wanted, judge=found.judge).command}", wrapped=False)
+        tell(f"  finish it: {finish}", wrapped=False)
         return ExitCode.OPERATIONAL
     return ExitCode.REJECT if found.changed else ExitCode.ADMIT
+
+
+def _finishing(store: Store, wanted: Wanted, found: Replayed) -> Wanted:
+    """What finishes the run that was read, by the prices that were declared for it."""
+    with store.read() as session:
+        prices = prices_of(session=session, run=found.source)
+    if prices is None or wanted.prices is not None:
+        return replace(wanted, judge=found.judge)
+    return replace(wanted, judge=found.judge, price_input=prices[0], price_output=prices[1])
 
 
 def _replay_words(found: Replayed) -> Iterator[str]:

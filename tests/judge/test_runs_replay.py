@@ -11,10 +11,11 @@ import judge.runs.replay as replaying
 from calibration.store.database import Store
 from calibration.store.judges import get_run
 from calibration.store.operation import reported_models
-from judge.calls import Fault, ModelCallError, ModelReply, ModelRequest
+from judge.calls import Fault, ModelCallError, ModelReply, ModelRequest, Prices
 from judge.fake_model import said
 from judge.parsing import AnswerForm, Parsed, Reading, parse
 from judge.pricing import spent
+from judge.runs.command import keep_prices
 from judge.runs.replay import replay
 from rubrics.answer import answered
 from rubrics.errors import DeclarationError, RecordError
@@ -151,7 +152,9 @@ def test_the_command(sqlite_store: Store) -> None:
 
 
 def test_a_part_of_a_run_read_again_says_what_is_left(sqlite_store: Store) -> None:
-    """Two of five units have a verdict: exit 3, the rest told, and the run of the copy is not finished."""
+    """Two of five units have a verdict: exit 3, the rest told with the prices of the first part, the copy not
+    finished.
+    """
     other = judge(name="other", order=OrderPolicy.AS_DECLARED)
     lay_down(sqlite_store, numbered(5), ONE, other)
     failed = ModelCallError("refused", fault=Fault.BAD_REQUEST)
@@ -162,7 +165,15 @@ def test_a_part_of_a_run_read_again_says_what_is_left(sqlite_store: Store) -> No
     assert done.exit_code == 3
     assert "3 of 5 units have no verdict" in done.stderr
     assert "judge run --judge one" in done.stderr
+    assert "--price" not in done.stderr
+    for prices in (Prices(0.4, 2), Prices(1, 2.5), Prices(1, 2.5)):
+        keep_prices(sqlite_store, plan, prices)
+    assert len(rows(sqlite_store, "SELECT 1 FROM audit_event WHERE stream = 'runs'")) == 2
     told = json.loads(on(address(sqlite_store))(*base, "--json").stdout)
+    assert told["resume"].endswith(f"--criterion {KEY} --price-input 1.0 --price-output 2.5")
+    assert told["resume"] in on(address(sqlite_store))(*base).stderr
+    own = on(address(sqlite_store))(*base, "--price-input", "3", "--price-output", "4", "--json")
+    assert json.loads(own.stdout)["resume"].endswith("--price-input 3.0 --price-output 4.0")
     assert (told["units"], told["without_verdict"]) == (5, 3)
     assert state(sqlite_store, told["run"]) == "paused"
     carried_out(sqlite_store, plan, lambda _: answer("fail"))
