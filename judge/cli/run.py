@@ -102,7 +102,7 @@ def run(
     The plan comes first: units, calls, tokens, cost, and what is fixed, sampled and uncontrolled. Ctrl-C
     stops after the calls in flight. Nothing that was answered is asked again.
     """
-    from judge.runs.command import Wanted, carry_batch, carry_out, carry_replay
+    from judge.runs.command import Wanted, carry_out
     from judge.runs.turns_command import carry_in_turn
 
     whole = dataset is None and set_ref is None and replay is not None
@@ -135,8 +135,12 @@ def run(
     if sum(each is not None for each in (emit_batch, ingest_batch, replay)) > 1:
         raise typer.BadParameter("give one of --emit-batch, --ingest-batch and --replay")
     if replay is not None:
+        from judge.runs.replay_command import carry_replay
+
         raise typer.Exit(carry_replay(context, wanted, replay, as_json=as_json, dry_run=dry_run))
     if emit_batch is not None or ingest_batch is not None:
+        from judge.runs.batch_command import carry_batch
+
         file, emit = (emit_batch, True) if emit_batch is not None else (ingest_batch or "", False)
         how = {"emit": emit, "as_json": as_json, "again": again, "dry_run": dry_run}
         raise typer.Exit(carry_batch(context, wanted, file, **how))

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
-from calibration.rendering.text import counted
 from calibration.store.judges import RunOrigin, run_key
-from calibration.store.run_prices import prices_of, record_prices
+from calibration.store.run_prices import record_prices
 from calibration.store.text import stored_json
 from judge.calls import Prices
 from judge.cli.errors import ExitCode, tell
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
 
     from calibration.store.database import Store
     from calibration.store.items import Scope
-    from judge.runs.replay import Replayed
 
 API_KEY = "VOIRDIRE_API_KEY"
 """The key of an OpenAI-compatible server; providers have their own variables."""
@@ -248,171 +244,6 @@ def _is_cascade(store: Store, wanted: Wanted) -> bool:
 
     with store.read() as session:
         return isinstance(recorded_judge(session=session, judge=wanted.judge), CascadeJudge)
-
-
-def carry_batch(
-    context: Any,
-    wanted: Wanted,
-    file: str,
-    *,
-    emit: bool,
-    as_json: bool,
-    again: bool = False,
-    dry_run: bool = False,
-) -> ExitCode:
-    """The exit code of writing a batch or of taking its answers; 3 where units are still open after it."""
-    from judge.runs.answers import count_answers, ingest_batch
-    from judge.runs.batch import count_batch, emit_batch
-
-    path = Path(file)
-    with opened(context) as store:
-        with store.read() as session:
-            plan = planned_run(session, wanted)
-            tariff, _ = tariff_of(plan.judge, wanted.prices)
-        if not dry_run:
-            keep_prices(store, plan, wanted.prices)
-        if emit and dry_run:
-            return _would_write(*count_batch(store, plan, path, again=again), file, as_json=as_json)
-        if emit:
-            written = emit_batch(store, plan, path, tariff=tariff, now=now(), again=again)
-            if as_json:
-                print_json({"run": written.run, "requests": written.requests, "settled": written.settled})
-            else:
-                needs = "needs" if written.settled == 1 else "need"
-                print_lines(
-                    [
-                        f"Wrote {counted(written.requests, 'request')} to {file}; "
-                        f"{counted(written.settled, 'unit')} {needs} none",
-                        f"Next: have them answered, then {wanted.command} --ingest-batch ANSWERS",
-                    ]
-                )
-            return ExitCode.ADMIT
-        take = count_answers if dry_run else ingest_batch
-        taken = take(store, plan, path, prices=tariff.prices, now=now(), any_model=wanted.any_model)
-    if isinstance(taken, dict):
-        return _would_take(taken, file, as_json=as_json)
-    if not as_json:
-        print_lines([f"Took {_lines_words(taken.to_json(), file)}."])
-        print_lines([f"  {line}" for line in _not_taken(taken.to_json())])
-    stopped = taken.summary.stopped
-    changed = stopped is not None and stopped.kind is StopKind.MODEL_CHANGED
-    rest = shlex.quote(file) if changed else "REST" if taken.summary.calls.unresolved else None
-    resume = f"{wanted.going_on(stopped)} --ingest-batch {rest}" if stopped and rest else None
-    return report(taken.summary, {"batch": taken.to_json()}, wanted, as_json=as_json, resume=resume)
-
-
-def _would_write(requests: int, settled: int, file: str, *, as_json: bool) -> ExitCode:
-    """What a batch would hold, told; it is not written."""
-    if as_json:
-        print_json({"dry_run": True, "requests": requests, "settled": settled})
-    else:
-        units = f"{counted(settled, 'unit')} {'needs' if settled == 1 else 'need'} none"
-        would = f"Would write {counted(requests, 'request')} to {file}; {units}."
-        print_lines([would, "  nothing is written or stored"])
-    return ExitCode.ADMIT
-
-
-def _would_take(counts: Mapping[str, int], file: str, *, as_json: bool) -> ExitCode:
-    """What would be taken of a file of answers, told; nothing is stored."""
-    if as_json:
-        print_json({"dry_run": True, "batch": dict(counts)})
-    else:
-        print_lines([f"Would take {_lines_words(counts, file)}."])
-        print_lines([f"  {line}" for line in (*_not_taken(counts), "nothing is stored")])
-    return ExitCode.ADMIT
-
-
-def _lines_words(counts: Mapping[str, int], file: str) -> str:
-    return (
-        f"{counted(counts['verdicts'], 'verdict')} from {file}; {counted(counts['failed'], 'line')} "
-        f"with an error, {counts['strange']:,} with no answer to a call of this run"
-    )
-
-
-def _not_taken(counts: Mapping[str, int]) -> Iterator[str]:
-    repeated, contradicting, late = counts["repeated"], counts["contradicting"], counts["late"]
-    if changed := counts["changed"]:
-        answers, give = ("answer", "gives") if changed == 1 else ("answers", "give")
-        yield f"{changed:,} {answers} of another model {give} no verdict"
-    if repeated:
-        yield f"{repeated:,} {'says' if repeated == 1 else 'say'} what was taken before"
-    if contradicting:
-        contradict = "contradicts" if contradicting == 1 else "contradict"
-        yield f"{contradicting:,} {contradict} what was taken before for that call: the first stands"
-    if late:
-        units = "its unit" if late == 1 else "their units"
-        yield f"{late:,} came when {units} had a verdict from another call: only what that took is kept"
-    if counts["cut"]:
-        yield "the last line is cut off: get the whole file and take it again"
-
-
-LISTED = 20
-"""Replies that are told one by one where they read otherwise."""
-
-
-def carry_replay(context: Any, wanted: Wanted, run: str, *, as_json: bool, dry_run: bool = False) -> ExitCode:
-    """The exit code of reading stored replies again: 3 where units have none, else 1 where one changed."""
-    from judge.runs.replay import replay
-
-    with opened(context) as store:
-        with store.read() as session:
-            wanted = wanted if wanted.dataset or wanted.set_ref else _as_asked(session, wanted, run)
-            plan = planned_run(session, wanted)
-        found = replay(store, plan, run, now=now(), dry=dry_run)
-        finish = _finishing(store, wanted, found).command if found.left else None
-    if as_json:
-        tried, on = {"dry_run": True} if dry_run else {}, {"resume": finish} if finish else {}
-        print_json({**tried, **found.to_json(), **on})
-    else:
-        print_lines(list(_replay_words(found)))
-    if found.left:
-        tell(
-            f"voirdire: {found.left:,} of {counted(found.units, 'unit')} "
-            f"{'has' if found.left == 1 else 'have'} no verdict in run {found.source[:12]}: finish that run, "
-            "then read it again"
-        )
-        tell(f"  finish it: {finish}", wrapped=False)
-        return ExitCode.OPERATIONAL
-    return ExitCode.REJECT if found.changed else ExitCode.ADMIT
-
-
-def _finishing(store: Store, wanted: Wanted, found: Replayed) -> Wanted:
-    """What finishes the run that was read, by the prices that were declared for it."""
-    with store.read() as session:
-        prices = prices_of(session=session, run=found.source)
-    if prices is None or wanted.prices is not None:
-        return replace(wanted, judge=found.judge)
-    return replace(wanted, judge=found.judge, price_input=prices[0], price_output=prices[1])
-
-
-def _replay_words(found: Replayed) -> Iterator[str]:
-    where = "; nothing is stored" if found.run is None else f"; stored as run {found.run[:12]}"
-    without = counted(found.without_reply, "verdict")
-    yield f"Read {counted(found.read, 'reply', 'replies')} again, {without} without one{where}."
-    for each in found.changed[:LISTED]:
-        yield f"  {each.item_id}: {each.before} is now {each.after}"
-    if len(found.changed) > LISTED:
-        yield f"  and {len(found.changed) - LISTED:,} more"
-    if not found.changed:
-        yield "  all read as before"
-
-
-def _as_asked(session: Session, wanted: Wanted, run: str) -> Wanted:
-    """What is wanted, of the items, the rubric and the criteria that the run was about."""
-    from calibration.store.rubrics import get_rubric_by_digest
-    from calibration.store.sets import get_set_by_digest
-    from judge.runs.replay import run_named
-
-    source = run_named(session=session, source=run)
-    plan, of_set = json.loads(source.plan), source.set_digest
-    return replace(
-        wanted,
-        dataset=None if of_set else source.dataset,
-        set_ref=get_set_by_digest(session=session, digest=of_set).ref if of_set else None,
-        rubric=get_rubric_by_digest(session=session, digest=source.rubric_digest).ref,
-        criteria=tuple(wanted.criteria or plan.get("criteria", ())),
-        repeats=plan.get("repeats", wanted.repeats),
-    )
 
 
 def api_key() -> SecretStr | None:
