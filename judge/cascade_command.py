@@ -22,7 +22,7 @@ from judge.panel import CascadeJudge
 from judge.recorded import recorded_judge
 from judge.runs import RunPlan, RunSummary, StopKind, plan_run
 from judge.runs.budget import dollars
-from judge.runs.command import Wanted, ask, asked_for, report, tell_of_given_up
+from judge.runs.command import Wanted, ask, asked_for, how_on_told, report
 from judge.runs.connect import tariff_of
 from judge.runs.estimate import Estimate, estimate
 from judge.runs.summary import without_verdict
@@ -51,11 +51,8 @@ class _Stages:
     def run(self, plan: RunPlan) -> RunSummary:
         """How the run stands once carried out; what it cost is taken from the cap of the later ones."""
         done = self.expected(plan).done
-        try:
+        with how_on_told(self.store, self.wanted.command, plan, in_flight=self.wanted.in_flight):
             summary = ask(self.store, plan, self.wanted, done=done, cap_micros=self.left)
-        except KeyboardInterrupt:
-            tell_of_given_up(self.store, plan, self.wanted.command)
-            raise
         if self.left is not None:
             self.left = max(0, self.left - summary.calls.known_micros)
         return summary

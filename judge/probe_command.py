@@ -22,7 +22,7 @@ from judge.probe_words import HEAD, probe_rows, probe_words, standing_words, unb
 from judge.probing import Probe, overall, prepare_probe, probe_object, read_effects
 from judge.recorded import recorded_judge
 from judge.runs import RunSummary, StopKind, dollars
-from judge.runs.command import Wanted, ask, tell_of_given_up
+from judge.runs.command import Wanted, ask, how_on_told
 from judge.runs.connect import tariff_of
 from judge.runs.estimate import Estimate, estimate
 from judge.runs.summary import Stopped
@@ -82,11 +82,8 @@ def carry_out(context: Any, wanted: ProbeWanted, *, dry_run: bool, as_json: bool
                 print_json({"dry_run": True, **plan, "risks": list(risks), "estimate": expected.to_json()})
             return ExitCode.ADMIT
         cap = None if wanted.run.max_cost is None else round(wanted.run.max_cost * 1_000_000)
-        try:
+        with how_on_told(store, wanted.command, probe.plan, in_flight=wanted.run.in_flight):
             summary = ask(store, probe.plan, wanted.run, done=expected.done, cap_micros=cap)
-        except KeyboardInterrupt:
-            tell_of_given_up(store, probe.plan, wanted.command)
-            raise
         found, result = _counted(store, probe, wanted.bound)
     if as_json:
         stopped = summary.stopped

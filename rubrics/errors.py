@@ -88,3 +88,7 @@ class StoreError(JudgeCalibrationError):
         super().__init__(message)
         self.retryable = retryable
         """True where the same step may succeed later; repeating it never stores anything twice."""
+        self.unstored: tuple[str, ...] = ()
+        """Of work that it ended half-way: what may be paid and is not stored, a sentence each."""
+        self.resume = ""
+        """The command that goes on with that work; "" where nothing was begun."""

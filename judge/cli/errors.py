@@ -11,7 +11,7 @@ from dataclasses import asdict
 from enum import IntEnum
 from typing import Any
 
-from rubrics.errors import AdmissionError, AdmissionExpired, JudgeCalibrationError, TableError
+from rubrics.errors import AdmissionError, AdmissionExpired, JudgeCalibrationError, StoreError, TableError
 
 
 class ExitCode(IntEnum):
@@ -64,6 +64,8 @@ def error_object(error: Exception, argv: Sequence[str]) -> dict[str, Any]:
         found |= {"line": error.line, "field": error.field}
     if isinstance(error, AdmissionError):
         found["missing"] = list(_missing(error))
+    if isinstance(error, StoreError) and error.resume:
+        found |= {"may_be_paid": list(error.unstored), "resume": error.resume}
     if ways := ways_out(error, argv):
         found["try"] = list(ways)
     if getattr(error, "diagnosis", None) is not None:
@@ -111,6 +113,10 @@ def show(error: Exception, argv: Sequence[str]) -> None:
         tell(f"voirdire: {sentence(error)}")
         for line in _missing(error):
             tell(f"  missing: {line}")
+        if isinstance(error, StoreError) and error.resume:
+            for line in error.unstored:
+                tell(f"  {line}")
+            tell(f"  go on: {error.resume}", wrapped=False)
         _tell_ways(ways_out(error, argv))
 
 

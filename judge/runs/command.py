@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,13 +23,13 @@ from judge.cli.stores import actor, now, opened
 from judge.recorded import recorded_judge
 from judge.runs import RunOptions, RunPlan, RunSummary, StopKind, plan_run, recorded_run, run_judge
 from judge.runs.bar import run_bar
-from judge.runs.connect import connected, tariff_of
+from judge.runs.connect import MOST, connected, tariff_of
 from judge.runs.estimate import estimate
 from judge.runs.pacing import Pace, Pacer, parse_rate
 from judge.runs.summary import Stopped, unanswered_words
-from judge.runs.words import pace_words, plan_object, plan_words, summary_words
+from judge.runs.words import pace_words, plan_object, plan_words, summary_words, unread_words
 from judge.spec import ModelJudge
-from rubrics.errors import RecordError
+from rubrics.errors import JudgeCalibrationError, RecordError, StoreError
 from rubrics.rubric import Rubric
 
 if TYPE_CHECKING:
@@ -84,6 +86,11 @@ class Wanted:
     def on(self) -> str:
         """Which items, in words."""
         return f"set {self.set_ref}" if self.set_ref else f"dataset {self.dataset}"
+
+    @property
+    def in_flight(self) -> int:
+        """Calls of one judge that may be out at once."""
+        return self.concurrency or MOST
 
     @property
     def command(self) -> str:
@@ -155,11 +162,8 @@ def carry_out(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool) -> 
                 print_json({"dry_run": True, **planned})
             return ExitCode.ADMIT
         cap = None if wanted.max_cost is None else round(wanted.max_cost * 1_000_000)
-        try:
+        with how_on_told(store, wanted.command, plan, in_flight=wanted.in_flight):
             summary = ask(store, plan, wanted, done=expected.done, cap_micros=cap)
-        except KeyboardInterrupt:
-            tell_of_given_up(store, plan, wanted.command)
-            raise
     return report(summary, planned, wanted, as_json=as_json)
 
 
@@ -208,17 +212,43 @@ def keep_prices(store: Store, plan: RunPlan, prices: Prices | None) -> None:
         record_prices(session=session, run=key, prices=given, actor=actor(), at=now())
 
 
+@contextmanager
+def how_on_told(store: Store, command: str, *plans: RunPlan, in_flight: int) -> Iterator[None]:
+    """Where the block is given up, what may be paid without an answer and the command that goes on.
+
+    That is, by a second Ctrl-C, or by a store that refuses: its error then carries both. `in_flight` calls
+    at most are out at once for each of the plans.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        tell_of_given_up(store, plans[0], command, *plans[1:])
+        raise
+    except StoreError as error:
+        error.resume = command
+        try:
+            error.unstored = tuple(_given_up(store, plans))
+        except JudgeCalibrationError:
+            error.unstored = (unread_words(in_flight * len(plans)),)
+        raise
+
+
 def tell_of_given_up(store: Store, plan: RunPlan, command: str, *others: RunPlan) -> None:
     """Say how many calls may have been paid without an answer, and the command that goes on.
 
     For a second Ctrl-C, which gives calls up.
     """
-    with store.read() as session:
-        for each in (plan, *others):
-            for out in _calls_that_are_out(session, each):
-                named = f" {each.judge.name}:" if others else ""
-                tell(f"voirdire: stopped at once;{named} {out}")
+    for out in _given_up(store, (plan, *others)):
+        tell(f"voirdire: stopped at once; {out}")
     tell(f"  go on: {command}", wrapped=False)
+
+
+def _given_up(store: Store, plans: Sequence[RunPlan]) -> Iterator[str]:
+    """Of each plan that calls of its run have no answer, with the judge's name where there are several."""
+    with store.read() as session:
+        for each in plans:
+            named = f"{each.judge.name}: " if len(plans) > 1 else ""
+            yield from (f"{named}{out}" for out in _calls_that_are_out(session, each))
 
 
 def _calls_that_are_out(session: Session, plan: RunPlan) -> tuple[str, ...]:

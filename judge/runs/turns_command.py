@@ -14,7 +14,7 @@ from judge.cli.output import console, print_json, print_lines
 from judge.cli.stores import now, opened
 from judge.runs import Asked, Progress, RunOptions, RunPlan, RunSummary, StopKind, in_turn, run_in_turn
 from judge.runs.bar import run_bar
-from judge.runs.command import Wanted, api_key, planned_run, risks_of, tell_of_given_up
+from judge.runs.command import Wanted, api_key, how_on_told, planned_run, risks_of
 from judge.runs.connect import connected, tariff_of
 from judge.runs.estimate import Estimate, estimate
 from judge.runs.pacing import Pacer
@@ -45,12 +45,11 @@ def carry_in_turn(context: Any, wanted: Wanted, *, dry_run: bool, as_json: bool)
             if as_json:
                 print_json({"dry_run": True, "judges": told})
             return ExitCode.ADMIT
-        try:
-            with _asked(wanted, plans, expected) as asked:
-                summaries = run_in_turn(store, asked)
-        except KeyboardInterrupt:
-            tell_of_given_up(store, plans[0], wanted.command, *plans[1:])
-            raise
+        with (
+            how_on_told(store, wanted.command, *plans, in_flight=wanted.in_flight),
+            _asked(wanted, plans, expected) as asked,
+        ):
+            summaries = run_in_turn(store, asked)
     return _report(summaries, told, wanted, as_json=as_json)
 
 

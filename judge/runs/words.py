@@ -149,6 +149,14 @@ def summary_words(summary: RunSummary) -> Iterator[str]:
         yield f"  {summary.note}"
 
 
+def unread_words(in_flight: int) -> str:
+    """What may be paid where the store does not even say which calls have no answer."""
+    return (
+        f"the store cannot be read either: up to {counted(in_flight, 'call')} in flight may have been paid, "
+        "and their answers are not stored"
+    )
+
+
 def _open(summary: RunSummary) -> Iterator[str]:
     """Why units have no verdict, each with how many."""
     from calibration.store.calls import NOT_MADE
