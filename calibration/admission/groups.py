@@ -96,13 +96,24 @@ def _operation(report: CalibrationReport, policy: AdmissionPolicy) -> Iterator[P
     if limits.cost_per_item_micros is not None:
         known = found is not None and 0 < found.costed == found.verdicts
         mean = -(-found.cost_micros // found.items) if found and known else None
-        detail = "" if known else _unrecorded("cost", found.costed if found else 0, found)
+        detail = declared_free(found) if known else _unrecorded("cost", found.costed if found else 0, found)
         yield _at_most("cost_per_item_micros", mean, limits.cost_per_item_micros, detail)
     if limits.latency_p95_ms is not None:
         timed = found is not None and 0 < found.timed == found.verdicts
         p95 = found.latency_p95_ms if found and timed else None
         detail = "" if timed else _unrecorded("time", found.timed if found else 0, found)
         yield _at_most("latency_p95_ms", p95, limits.latency_p95_ms, detail)
+
+
+def declared_free(found: OperationFigure | None) -> str:
+    """That a cost rests on prices which somebody declared as 0, in a sentence; "" where it does not."""
+    if found is None or not found.declared_free:
+        return ""
+    verdicts = "verdict costs" if found.declared_free == 1 else "verdicts cost"
+    return (
+        f"the cost rests on prices declared as 0: {found.declared_free:,} {verdicts} nothing by them "
+        "(source: declared)"
+    )
 
 
 def _unrecorded(what: str, known: int, found: OperationFigure | None) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from calibration.admission.groups import declared_free
 from calibration.calibrate.cases import Placed
 from calibration.calibrate.references import References
 from calibration.calibrate.verdicts import Judged
-from calibration.evidence import AdjudicationFigure
+from calibration.evidence import AdjudicationFigure, OperationFigure
+from calibration.policy import AdmissionPolicy
 from calibration.rendering.text import listed, visible
 from calibration.store.judges import StoredJudge
 
@@ -39,6 +41,14 @@ def warnings_of(
     if absent:
         warnings.append(f"{absent} of {len(placed)} items have no verdict of {judge.name}: missing, open")
     return warnings
+
+
+def cost_warnings(operation: OperationFigure | None, policy: AdmissionPolicy | None) -> list[str]:
+    """What a limit on cost rests on, where that is somebody's word; empty without such a limit."""
+    if policy is None or policy.operation.cost_per_item_micros is None:
+        return []
+    said = declared_free(operation)
+    return [said] if said else []
 
 
 def labeling_warnings(

@@ -20,7 +20,7 @@ from calibration.calibrate.evidence_set import EvidenceSet
 from calibration.calibrate.looks import looks_spent
 from calibration.calibrate.probed import probe_figures
 from calibration.calibrate.references import References, read_references, record_references
-from calibration.calibrate.remarks import labeling_warnings, warnings_of
+from calibration.calibrate.remarks import cost_warnings, labeling_warnings, warnings_of
 from calibration.calibrate.rivals import rivals_of
 from calibration.calibrate.steering import steering_reason
 from calibration.calibrate.verdicts import Judged, read_verdicts
@@ -70,6 +70,8 @@ class Asked:
     """Why no decision may rest on it; None where one may."""
     probes: tuple[ProbeFigure, ...] | None = None
     """Probes to go by in place of those that are recorded now; for verification only."""
+    as_before: bool = False
+    """Whether cost and time are told as before it was told what they rest on; for verification only."""
 
     @property
     def reference_rule(self) -> ReferenceRule:
@@ -247,6 +249,10 @@ def _examine(session: Session, asked: Asked, common: _Common, judge: StoredJudge
     cases = make_cases(evidence.placed, references, judged, criterion)
     closed, adjudication = _labeling(session, asked, judge, references)
     others = [each for each in common.beside if each.digest != judge.digest]
+    supplement = replace(
+        _supplement(session, asked, criterion, references, judged, adjudication),
+        **_of_judge(session, asked, common, judge),
+    )
     report = build_report(
         cases,
         scope=ReportScope(
@@ -260,21 +266,13 @@ def _examine(session: Session, asked: Asked, common: _Common, judge: StoredJudge
         policy=asked.policy,
         assessments=references.assessments,
         baselines=[each.figure for each in others],
-        supplement=_unsteered(
-            session,
-            asked,
-            judge,
-            references,
-            replace(
-                _supplement(session, asked, criterion, references, judged, adjudication),
-                **_of_judge(session, asked, common, judge),
-            ),
-        ),
+        supplement=_unsteered(session, asked, judge, references, supplement),
         constructed=evidence.constructed,
         warnings=[
             *warnings_of(judge, judged, references, evidence.placed),
             *labeling_warnings(closed, references, adjudication),
             *no_better(judge, cases, others),
+            *cost_warnings(supplement.operation, asked.policy),
         ],
     )
     inputs = _input_digest(asked, judge, judged, references, _beside_labels(closed, adjudication))
@@ -318,6 +316,9 @@ def _supplement(
 ) -> Supplement:
     items = [each.item.item_id for each in asked.evidence.placed]
     plain = criterion.scale.kind == "binary"
+    operation = operation_of(
+        session=session, scope=asked.evidence.scope, run_key=judged.run, criterion=criterion.key
+    )
     return Supplement(
         position=judged.position,
         repeats=judged.repeats,
@@ -327,9 +328,7 @@ def _supplement(
         claim=asked.evidence.claim,
         exploratory=asked.exploratory,
         adjudication=adjudication,
-        operation=operation_of(
-            session=session, scope=asked.evidence.scope, run_key=judged.run, criterion=criterion.key
-        ),
+        operation=operation.as_before if operation and asked.as_before else operation,
     )
 
 

@@ -206,6 +206,22 @@ class OperationFigure(Frozen):
     """Verdicts whose duration is known."""
     latency_p95_ms: int | None
     """The smallest duration that 95 % of the timed verdicts do not exceed; null where none is timed."""
+    declared_free: int | None = None
+    """Verdicts, of a panel its members' ones, whose call cost 0 by prices that somebody declared; null in a
+    report that was made before this was told."""
+
+    @property
+    def as_before(self) -> OperationFigure:
+        """The figure as a report of before says it."""
+        return self.model_copy(update={"declared_free": None})
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what older reports do not say, so that they keep their digests."""
+        found: dict[str, Any] = written(self)
+        if self.declared_free is None:
+            found.pop("declared_free", None)
+        return found
 
 
 class CorrectedFigure(Frozen):

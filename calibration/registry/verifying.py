@@ -217,6 +217,7 @@ def _rebuilt(
         actor="verify",
         exploratory=report.exploratory,
         probes=report.probes,
+        as_before=report.operation is not None and report.operation.declared_free is None,
     )
     try:
         anew = rebuild(session=session, asked=asked)

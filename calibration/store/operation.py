@@ -42,6 +42,7 @@ def operation_of(*, session: Session, scope: Scope, run_key: str, criterion: str
         items=len({each.item_id for each in took}),
         timed=len(times),
         latency_p95_ms=times[math.ceil(0.95 * len(times)) - 1] if times else None,
+        declared_free=_declared_free(session, scope, run_key, criterion),
     )
 
 
@@ -69,11 +70,7 @@ class _Took:
 
 
 def _took(session: Session, scope: Scope, run_key: str, criterion: str | None) -> list[_Took]:
-    query = scope.applied(sa.select(_ITEM.c.item_id, *_READ).join_from(table_of(VerdictRow), _ITEM))
-    query = query.where(_VERDICT.run_key == run_key)
-    if criterion is not None:
-        query = query.where(_VERDICT.criterion == criterion)
-    rows = session.connection().execute(query).all()
+    rows = _verdicts(session, scope, run_key, criterion)
     behind = _behind(session, run_key, rows)
     unread = _unread(session, {run_key, *(row.run_key for row in behind.values() if row is not None)})
     found = []
@@ -86,6 +83,50 @@ def _took(session: Session, scope: Scope, run_key: str, criterion: str | None) -
         before = unread.get(place, 0)
         cost = None if before is None or asked.cost_micros is None else before + asked.cost_micros
         found.append(_Took(row.item_id, row.criterion, cost, asked.latency_ms))
+    return found
+
+
+def _verdicts(session: Session, scope: Scope, run_key: str, criterion: str | None) -> Sequence[sa.Row[Any]]:
+    query = scope.applied(sa.select(_ITEM.c.item_id, *_READ).join_from(table_of(VerdictRow), _ITEM))
+    query = query.where(_VERDICT.run_key == run_key)
+    if criterion is not None:
+        query = query.where(_VERDICT.criterion == criterion)
+    return session.connection().execute(query).all()
+
+
+def _declared_free(session: Session, scope: Scope, run_key: str, criterion: str) -> int:
+    """Verdicts of the run, and of those that voted in it, whose call cost 0 by prices that were declared."""
+    found = 0
+    for key in (run_key, *(member for _, member in _member_runs(session, run_key))):
+        rows = _verdicts(session, scope, key, criterion)
+        behind = _behind(session, key, rows)
+        asked = (behind.get(row.digest, row) for row in rows)
+        calls = [row.call_key for row in asked if row is not None and row.cost_micros == 0 and row.call_key]
+        declared = _priced_by_hand(session, set(calls))
+        found += sum(call in declared for call in calls)
+    return found
+
+
+def _priced_by_hand(session: Session, calls: Collection[str]) -> set[str]:
+    """Those of the calls whose cost is by prices that were declared; one of their verdicts says so."""
+    found: set[str] = set()
+    for batch in batches(sorted(calls)):
+        query = sa.select(_VERDICT.call_key, _VERDICT.reply_digest).where(_VERDICT.call_key.in_(batch))
+        rows = session.connection().execute(query.where(_VERDICT.reply_digest.is_not(None))).all()
+        replies = read_payloads(session=session, digests={row.reply_digest for row in rows})
+        found |= {
+            row.call_key for row in rows if _fields(replies.get(row.reply_digest)).get(_SOURCE) == _BY_HAND
+        }
+    return found
+
+
+_SOURCE, _BY_HAND = "cost_source", "declared"
+"""What a reply says of a cost that somebody gave the prices of."""
+
+
+def _fields(reply: StoredText | Erased | None) -> Mapping[str, Any]:
+    content = reply.content if isinstance(reply, StoredText) else {}
+    found: Mapping[str, Any] = (content.get("fields") or {}) if isinstance(content, Mapping) else {}
     return found
 
 
@@ -126,7 +167,7 @@ def _source(reply: StoredText | Erased | None) -> str | None:
     """Digest of the verdict that this one was taken from; "" where it is erased, None where there is none."""
     if not isinstance(reply, StoredText):
         return ""
-    fields = reply.content.get("fields") or {} if isinstance(reply.content, Mapping) else {}
+    fields = _fields(reply)
     return fields.get("replayed") or fields.get("reused")
 
 

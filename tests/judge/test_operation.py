@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from calibration.evidence import OperationFigure
 from calibration.store.database import Store
 from calibration.store.items import Scope
@@ -9,6 +11,7 @@ from calibration.store.operation import operation_of
 from calibration.store.payloads import erase_payload
 from judge.calls import Cost, CostSource, ModelReply, ModelRequest
 from judge.fake_model import said
+from judge.panel import Member, PanelJudge
 from judge.runs.replay import replay
 from rubrics.order import OrderPolicy
 from tests.judge.cases import item, judge
@@ -47,6 +50,13 @@ def figures(store: Store, run: str) -> tuple[int, int, int, int]:
     return found.verdicts, found.costed, found.cost_micros, found.timed
 
 
+def free_by_declaration(store: Store, run: str) -> int | None:
+    """Verdicts whose call cost 0 by declared prices."""
+    found = operation(store, run)
+    assert found is not None
+    return found.declared_free
+
+
 def test_a_verdict_taken_over_costs_what_was_paid_for_it(store: Store) -> None:
     """Three of five are reused; read again as another judge all five; and what is reused there once more."""
     lay_down(store, numbered(3), ONE, COPY)
@@ -71,12 +81,33 @@ def test_a_cost_that_is_not_known_stays_so_when_it_is_taken_over(sqlite_store: S
 
 
 def test_a_free_model_costs_nothing_and_that_is_known(sqlite_store: Store) -> None:
-    """Priced at 0, asked or taken over: every verdict is costed."""
+    """Priced at 0, asked or taken over: every verdict is costed, and it is counted that a word made it so."""
     lay_down(sqlite_store, numbered(2), ONE)
     carried_out(sqlite_store, planned(sqlite_store, ONE), lambda _: answer("pass", micros=0))
     lay_down(sqlite_store, numbered(3))
     second = carried_out(sqlite_store, planned(sqlite_store, ONE), lambda _: answer("pass", micros=0))
     assert figures(sqlite_store, second.run)[:3] == (3, 3, 0)
+    assert free_by_declaration(sqlite_store, second.run) == 3
+
+
+def test_a_model_that_nobody_bills_is_not_free_by_declaration(sqlite_store: Store) -> None:
+    """Neither by a price map's 0, nor where a declared price was paid, nor without a call."""
+    free = answer("pass", micros=0)
+    mapped = replace(free, cost=Cost(0, CostSource.PRICE_MAP))
+    lay_down(sqlite_store, [*numbered(2), item(" ", item_id="blank")], ONE)
+    given = iter([mapped, answer("pass", micros=3)])
+    run = carried_out(sqlite_store, planned(sqlite_store, ONE), lambda _: next(given)).run
+    assert free_by_declaration(sqlite_store, run) == 0
+
+
+def test_a_panel_is_as_free_as_its_members(sqlite_store: Store) -> None:
+    """Its own verdicts make no call; those of its members' runs are counted."""
+    panel = PanelJudge(kind="panel", name="two", members=(Member(judge=ONE.digest, votes=2),))
+    lay_down(sqlite_store, numbered(2), ONE, panel)
+    asked = planned(sqlite_store, ONE, repeats=2)
+    carried_out(sqlite_store, asked, lambda _: answer("pass", micros=0))
+    run = carried_out(sqlite_store, planned(sqlite_store, panel), lambda _: answer("fail")).run
+    assert free_by_declaration(sqlite_store, run) == 4
 
 
 def test_where_the_record_of_it_is_erased_the_cost_is_not_known(sqlite_store: Store) -> None:

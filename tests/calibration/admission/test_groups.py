@@ -161,6 +161,23 @@ def test_cost_and_time_are_held_where_they_are_known(
 
 
 @pytest.mark.parametrize(
+    ("free", "said"), [(200, "200 verdicts cost"), (1, "1 verdict costs"), (0, ""), (None, "")]
+)
+def test_a_cost_by_prices_declared_as_0_says_so(free: int | None, said: str) -> None:
+    """It holds the limit by somebody's word, which stands on the item; older reports do not know."""
+    found = OPERATION.model_copy(update={"cost_micros": 0, "declared_free": free})
+    policy = changed(operation=OperationLimits(cost_per_item_micros=9))
+    _, items = items_of([*PASSES, *failures("", 0, 60, start=1000)], policy, Supplement(operation=found))
+    item = items["cost_per_item_micros"]
+    wanted = (
+        f"the cost rests on prices declared as 0: {said} nothing by them (source: declared)" if said else ""
+    )
+    assert (item.status, item.detail) == (ItemStatus.PASS, wanted)
+    assert ("declared_free" in found.model_dump(mode="json")) == (free is not None)
+    assert found.as_before.declared_free is None
+
+
+@pytest.mark.parametrize(
     ("found", "said"),
     [
         ({"timed": 0}, "not assessable: no verdict has a recorded time; a panel, a cascade or a rule"),

@@ -14,7 +14,8 @@ import sqlalchemy as sa
 from sqlmodel import Session
 
 from calibration.admission import decide
-from calibration.policy import LookRule, far_only
+from calibration.evidence import OperationFigure
+from calibration.policy import LookRule, OperationLimits, far_only
 from calibration.registry import Override, carry_over, suspend
 from calibration.registry.verifying import Recomputed, verify
 from calibration.store.assessments import LabelEntry, add_labels
@@ -335,3 +336,20 @@ def test_a_family_that_was_left_out_is_found(sqlite_store: Store) -> None:
         )
         findings = verify(session=session, checkpoints={}).findings
     assert ["leaves out one, three, two, examined before it" in each.what for each in findings] == [True] * 2
+
+
+def test_what_an_older_report_does_not_say_is_no_change(
+    monkeypatch: pytest.MonkeyPatch, world_sqlite: Store
+) -> None:
+    """A decision on a report that did not yet tell of prices declared as 0 is computed as it was then."""
+    told = OperationFigure(
+        verdicts=45, costed=45, cost_micros=0, items=45, timed=0, latency_p95_ms=None, declared_free=45
+    )
+    limits = OperationLimits(cost_per_item_micros=1)
+    policy = far_only(0.20).model_copy(update={"version": 2, "operation": limits})
+    with world_sqlite.write() as session:
+        monkeypatch.setattr("calibration.calibrate.run.operation_of", lambda **_: told.as_before)
+        signed(session, again(session, policy), policy=policy, population="chats")
+        monkeypatch.setattr("calibration.calibrate.run.operation_of", lambda **_: told)
+        result = verify(session=session, checkpoints={})
+    assert (result.findings, result.count(Recomputed.SAME)) == ((), 2)
