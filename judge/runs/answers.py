@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from calibration.rendering.text import listed
 from calibration.store.calls import (
     MODEL_CHANGED,
     NO_ORDER,
@@ -230,11 +231,15 @@ def _taken(store: Store, taking: _Taking, path: Path) -> Iterator[tuple[Verdicts
 
 
 def _still_open(summary: RunSummary) -> Stopped:
-    """Why units are open after answers were taken."""
-    failed, missing = sum(summary.errors.values()), summary.pending
-    said = [f"{failed:,} failed in the batch"] if failed else []
-    said += [f"{missing:,} {'has' if missing == 1 else 'have'} no answer yet"] if missing else []
-    return Stopped(StopKind.UNANSWERED, f"{without_verdict(failed + missing)}: {' and '.join(said)}")
+    """Why units are open after answers were taken; answers of another model, in whatever file, before all."""
+    changed, missing = summary.errors.get(MODEL_CHANGED, 0), summary.pending
+    failed = sum(summary.errors.values()) - changed
+    were, have = "was" if changed == 1 else "were", "has" if missing == 1 else "have"
+    said = [f"{changed:,} {were} answered by another model and not taken"] if changed else []
+    said += [f"{failed:,} failed in the batch"] if failed else []
+    said += [f"{missing:,} {have} no answer yet"] if missing else []
+    kind = StopKind.MODEL_CHANGED if changed else StopKind.UNANSWERED
+    return Stopped(kind, f"{without_verdict(changed + failed + missing)}: {listed(said)}")
 
 
 def _require_answers(path: Path) -> None:

@@ -12,7 +12,7 @@ from judge.cli.errors import ExitCode
 from judge.cli.output import print_json, print_lines
 from judge.cli.stores import now, opened
 from judge.runs import StopKind
-from judge.runs.answers import count_answers, ingest_batch
+from judge.runs.answers import Ingested, count_answers, ingest_batch
 from judge.runs.batch import count_batch, emit_batch
 from judge.runs.command import Wanted, keep_prices, planned_run, report
 from judge.runs.connect import tariff_of
@@ -59,11 +59,25 @@ def carry_batch(
     if not as_json:
         print_lines([f"Took {_lines_words(taken.to_json(), file)}."])
         print_lines([f"  {line}" for line in _not_taken(taken.to_json())])
-    stopped = taken.summary.stopped
-    changed = stopped is not None and stopped.kind is StopKind.MODEL_CHANGED
-    rest = shlex.quote(file) if changed else "REST" if taken.summary.calls.unresolved else None
-    resume = f"{wanted.going_on(stopped)} --ingest-batch {rest}" if stopped and rest else None
+    resume = _resume(taken, wanted, file)
     return report(taken.summary, {"batch": taken.to_json()}, wanted, as_json=as_json, resume=resume)
+
+
+def _resume(taken: Ingested, wanted: Wanted, file: str) -> str | None:
+    """The command that takes the answers which are missing; None where only asking anew brings any.
+
+    Those of another model are in this file, or in one that was taken before it.
+    """
+    stopped = taken.summary.stopped
+    if stopped is None:
+        return None
+    if stopped.kind is StopKind.MODEL_CHANGED:
+        rest = shlex.quote(file) if taken.changed else "ANSWERS"
+    elif taken.summary.calls.unresolved:
+        rest = "REST"
+    else:
+        return None
+    return f"{wanted.going_on(stopped)} --ingest-batch {rest}"
 
 
 def _would_write(requests: int, settled: int, file: str, *, as_json: bool) -> ExitCode:

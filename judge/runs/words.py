@@ -159,9 +159,10 @@ def unread_words(in_flight: int) -> str:
 
 def _open(summary: RunSummary) -> Iterator[str]:
     """Why units have no verdict, each with how many."""
-    from calibration.store.calls import NOT_MADE
+    from calibration.store.calls import MODEL_CHANGED, NOT_MADE
 
-    yield from (f"{word} {count:,}" for word, count in summary.errors.items() if word != NOT_MADE)
+    words = {MODEL_CHANGED: "answered by another model, not taken"}
+    yield from (f"{words.get(word, word)} {n:,}" for word, n in summary.errors.items() if word != NOT_MADE)
     if summary.unanswered:
         yield f"out in a batch or cut off {summary.unanswered:,}"
     if not_asked := summary.pending - summary.unanswered + summary.errors.get(NOT_MADE, 0):
