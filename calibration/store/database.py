@@ -23,6 +23,7 @@ BUSY_SECONDS = 30
 """How long a writer waits for another one before it gives up."""
 
 _READ_ONLY = "voirdire_read_only"
+_AT_ONCE = "voirdire_at_once"
 _CONNECTIONS = {"pool_size": 8, "max_overflow": 56, "pool_timeout": 2 * BUSY_SECONDS}
 
 
@@ -61,6 +62,7 @@ class Store:
         if self.dialect == "postgresql":
             options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         self._reader = engine.execution_options(**options)
+        self._hasty = engine.execution_options(**{_AT_ONCE: True})
         self._turn = threading.Lock()
 
     @property
@@ -83,12 +85,22 @@ class Store:
             StoreError: the database refused or failed; `retryable` where repeating the block may help.
         """
         with (
-            self._own_turn(),
+            self._own_turn(BUSY_SECONDS),
             _clear_errors(self.where),
             Session(self.engine, expire_on_commit=False) as session,
         ):
             yield session
             session.commit()
+
+    @contextmanager
+    def kept_writer(self) -> Iterator[KeptWriter]:
+        """A connection of its own for many short writes: opening one for each costs more than they do."""
+        with (
+            _clear_errors(self.where),
+            self._hasty.connect() as connection,
+            Session(connection, expire_on_commit=False) as session,
+        ):
+            yield KeptWriter(self, session)
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -101,12 +113,12 @@ class Store:
             yield session
 
     @contextmanager
-    def _own_turn(self) -> Iterator[None]:
+    def _own_turn(self, seconds: float) -> Iterator[None]:
         """Lets the writers of this process queue: SQLite has each ask again and again, and some starve."""
         if self.dialect != "sqlite":
             yield
             return
-        if not self._turn.acquire(timeout=BUSY_SECONDS):
+        if not self._turn.acquire(timeout=seconds):
             raise StoreError(_BUSY.format(where=self.where, said="by this process"), retryable=True)
         try:
             yield
@@ -136,6 +148,24 @@ class Store:
 
     def __exit__(self, *_error: object) -> None:
         self.close()
+
+
+class KeptWriter:
+    """Writes that never wait: each is done at once or refused."""
+
+    def __init__(self, store: Store, session: Session) -> None:
+        self._store, self._session = store, session
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """As Store.write(), but it fails at once, `retryable`, where somebody else is writing to SQLite."""
+        with self._store._own_turn(0), _clear_errors(self._store.where):
+            try:
+                yield self._session
+                self._session.commit()
+            except BaseException:
+                self._session.rollback()
+                raise
 
 
 def place(url: sa.URL) -> str:
@@ -230,7 +260,8 @@ def _begin_writing(connection: sa.Connection) -> None:
     SQLite's own waiting sleeps up to 100 ms between two tries, in which others are served again and again.
     """
     driver = connection.connection.dbapi_connection
-    until = time.monotonic() + BUSY_SECONDS
+    at_once = connection.get_execution_options().get(_AT_ONCE, False)
+    until = time.monotonic() + (0 if at_once else BUSY_SECONDS)
     if driver is not None:
         driver.execute("PRAGMA busy_timeout=0")
     try:
@@ -266,15 +297,16 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
 def _clear_errors(where: str) -> Iterator[None]:
     try:
         yield
-    except DBAPIError as error:
+    except (DBAPIError, sqlite3.Error) as error:
         raise clear_error(error, where) from error
 
 
-def clear_error(error: DBAPIError, where: str) -> StoreError | RecordError:
+def clear_error(error: DBAPIError | sqlite3.Error, where: str) -> StoreError | RecordError:
     """What went wrong in the database, as one sentence that says what to do."""
-    said = str(error.orig).strip().partition("\n")[0]
-    state = getattr(error.orig, "sqlstate", None) or ""
-    if isinstance(error, IntegrityError):
+    of_driver = error.orig if isinstance(error, DBAPIError) else error
+    said = str(of_driver).strip().partition("\n")[0]
+    state = getattr(of_driver, "sqlstate", None) or ""
+    if isinstance(error, IntegrityError | sqlite3.IntegrityError):
         return RecordError(f"{where} refused the record: {said}")
     for applies, sentence, retryable in _CAUSES:
         if applies(said.lower(), state):

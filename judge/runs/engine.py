@@ -1,17 +1,18 @@
 """The embedded engine: asyncio in one process, the verdict table as the checkpoint.
 
-One task lines up: it reads units in chunks, skips those that have their verdict and prepares the calls of the
-others, some ahead. As many askers as calls may be in flight take them from that line: the cost is set aside,
-the intent committed, the call made, its answer handed to the recorder. Only then does an asker take its next
-call, in the same step, and the commit that makes that intent durable stores the answer too: so never more
-calls than may be in flight have an answer that is not stored, and after a kill at most those are made again.
+Units are read in chunks, the next one while this one is asked about; those that have their verdict are left
+out. As many askers as calls may be in flight take one after the other: the call is prepared, its cost set
+aside, the intent committed, the call made, its answer handed to the recorder. Only then does an asker take
+its next unit, in the same step, and the commit that makes that intent durable stores the answer too: so
+never more calls than may be in flight have an answer that is not stored, and after a kill at most those are
+made again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -76,7 +77,6 @@ class RunOptions:
 class _Due:
     """A call that is ready to be made."""
 
-    place: Place
     unit: Unit
     call: Prepared
     aside: int | None
@@ -111,15 +111,13 @@ class Engine:
         self._client, self._served_at = client, served_at
         self._on_progress = on_progress
         self._turn = turn
-        self._line: asyncio.Queue[_Due | None] = asyncio.Queue(options.concurrency)
         self._door = asyncio.Lock()
-        """One asker at a time takes its call, so that they start in the order of the line."""
+        """One asker at a time takes its call, so that they start in the order of the units."""
         self._provider = ProviderWatch(options.concurrency)
         self._models: set[str] = set()
         self._ending = asyncio.Event()
         self._reader = Reader(store, plan, run_key, in_flight=options.concurrency)
         self._askers: list[asyncio.Task[None]] = []
-        self._all_asked = False
         self._crash: Exception | None = None
         self._budget = Budget(options.max_cost_micros)
         self._done = 0
@@ -156,17 +154,15 @@ class Engine:
             at_once=max(LEAST_AT_ONCE, options.concurrency // GROUPS_A_ROUND),
             patience_s=options.patience_s,
         )
-        async with self._recorder:
-            lining_up = asyncio.create_task(self._line_up(self._bench), name="line")
-            self._askers = [asyncio.create_task(self._ask_on()) for _ in range(options.concurrency)]
+        async with self._recorder, aclosing(self._units()) as units:
+            self._askers = [asyncio.create_task(self._ask_on(units)) for _ in range(options.concurrency)]
             try:
                 await asyncio.wait(self._askers)
             except BaseException:
                 self._end()
                 raise
             finally:
-                lining_up.cancel()
-                await asyncio.wait([*self._askers, lining_up])
+                await asyncio.wait(self._askers)
 
     def stop(self, kind: StopKind, sentence: str) -> None:
         """Make no further call; those in flight are waited for. The first reason stands."""
@@ -212,36 +208,14 @@ class Engine:
         self.note = bench.note if isinstance(bench, BaselineBench) else ""
         return bench
 
-    async def _line_up(self, bench: Bench) -> None:
-        """Prepare the call of one open unit after the other, until none is left or the run stops."""
-        try:
-            async with aclosing(self._reader.chunks(fresh=self._fresh)) as parts:
-                number = 0
-                async for part in parts:
-                    for place, unit in enumerate(part):
-                        if self._halted():
-                            return
-                        await self._line_up_one(unit, bench, (number, place))
-                    number += 1
-            await self._line.put(None)
-        except Exception as error:  # noqa: BLE001  raised by `work`, once the calls in flight have landed
-            self._fail(error)
-        finally:
-            with suppress(asyncio.QueueFull):  # then no asker waits at the line
-                self._line.put_nowait(None)
-
-    async def _line_up_one(self, unit: Unit | JudgeVerdict, bench: Bench, place: Place) -> None:
-        """Put the unit's call into the line, or store what is known without one."""
-        ready = bench.ready(unit) if isinstance(unit, Unit) else (unit,)
-        for known in ready.known if isinstance(ready, Prepared) else ready:
-            await self._keep((known,))
-        if isinstance(unit, Unit) and isinstance(ready, Prepared):
-            others = (self._is_other(each.reported_model) for each in unit.same.values())
-            if not _is_same(unit, ready) or any(others):
-                aside = self._options.tariff.at_most(ready.request)
-                await self._line.put(_Due(place, unit, ready, aside))
-            else:
-                await self._reuse(unit, ready)
+    async def _units(self) -> AsyncGenerator[tuple[Place, Unit | JudgeVerdict]]:
+        """The open units of the run, each with its place in it."""
+        number = 0
+        async with aclosing(self._reader.chunks(fresh=self._fresh)) as parts:
+            async for part in parts:
+                for place, unit in enumerate(part):
+                    yield (number, place), unit
+                number += 1
 
     async def _reuse(self, unit: Unit, call: Prepared) -> None:
         """Take over what the very same call has answered in another run."""
@@ -250,31 +224,49 @@ class Engine:
         self._done += len(taken)
         self._tell()
 
-    async def _ask_on(self) -> None:
+    async def _ask_on(self, units: AsyncGenerator[tuple[Place, Unit | JudgeVerdict]]) -> None:
         """Make one call after the other, until all are made or the run stops."""
         try:
-            while (due := await self._next()) is not None:
+            while (due := await self._next(units)) is not None:
                 await self._ask(due.unit, due.call, due.aside)
         except Exception as error:  # noqa: BLE001  raised by `work`, once the other calls have landed
             self._fail(error)
 
-    async def _next(self) -> _Due | None:
-        """The next call of the line, its cost set aside; None where none is left or the run stops."""
+    async def _next(self, units: AsyncGenerator[tuple[Place, Unit | JudgeVerdict]]) -> _Due | None:
+        """The next call, its cost set aside; None where none is left or the run stops."""
         async with self._door:
-            if self._all_asked or self._halted():
-                return None
-            due = await self._line.get()
-            if due is None:
-                self._all_asked = True
-                if self._turn is not None:
-                    self._turn.leave()
-                return None
-            if self._halted() or not await self._has_turn(due.place):
-                return None
-            if not await self._budget.set_aside(due.aside):
-                self.stop(StopKind.COST_CAP, self._cap_reached(due.aside or 0))
-                return None
-            return due
+            async for place, unit in units:
+                if self._halted():
+                    return None
+                call = await self._call_of(unit)
+                if call is not None and isinstance(unit, Unit):
+                    return await self._taken(place, unit, call)
+            if self._turn is not None:
+                self._turn.leave()
+            return None
+
+    async def _call_of(self, unit: Unit | JudgeVerdict) -> Prepared | None:
+        """The call of the unit; None where it needs none, after what is known without one was stored."""
+        ready = self._bench.ready(unit) if isinstance(unit, Unit) else (unit,)
+        for known in ready.known if isinstance(ready, Prepared) else ready:
+            await self._keep((known,))
+        if not (isinstance(unit, Unit) and isinstance(ready, Prepared)):
+            return None
+        others = (self._is_other(each.reported_model) for each in unit.same.values())
+        if not _is_same(unit, ready) or any(others):
+            return ready
+        await self._reuse(unit, ready)
+        return None
+
+    async def _taken(self, place: Place, unit: Unit, call: Prepared) -> _Due | None:
+        """The call once it is its turn and its cost is set aside; None where the run stops before."""
+        if not await self._has_turn(place):
+            return None
+        aside = self._options.tariff.at_most(call.request)
+        if not await self._budget.set_aside(aside):
+            self.stop(StopKind.COST_CAP, self._cap_reached(aside or 0))
+            return None
+        return _Due(unit, call, aside)
 
     async def _has_turn(self, place: Place) -> bool:
         """Wait for the judge's turn where several are asked; False where the run ends before it comes."""

@@ -1,20 +1,22 @@
-"""One writer for all calls in flight: intents and answers are committed in groups, in a thread of its own.
+"""One writer for all calls in flight: intents and answers are committed in groups.
 
-While one group is being committed what comes next gathers. A group holds so many intents at most: calls that
-start together end together, and all would wait for one long commit. An intent is durable before its call may
-start. Where the database fails for a while, the group is tried again under the same keys, so that nothing is
-stored twice; no call starts meanwhile.
+A group holds so many intents at most: calls that start together end together, and all would wait for one long
+commit. It is stored in the event loop where that is short, else in a thread. An intent is durable before its
+call may start. Where the database fails for a while, the group is tried again under the same keys, so that
+nothing is stored twice; no call starts meanwhile.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import shutil
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -29,7 +31,7 @@ from calibration.store.calls import (
     add_faults,
     cancel_requested,
 )
-from calibration.store.database import Store
+from calibration.store.database import KeptWriter, Store
 from calibration.store.verdicts import KnownRuns, VerdictEntry, add_verdicts
 from rubrics.errors import StoreError
 
@@ -40,6 +42,10 @@ BEHIND = 4
 """Full groups in a row after which one takes all that waits: large ones cost least, and all wait by then."""
 GATHER_S = 0.003
 """How long a group gathers: a commit costs as much as eight judgments, and a call takes far longer."""
+LONGEST_S = 0.25
+"""A group that takes longer holds up the calls, so that the next ones go to a thread for a while."""
+ASIDE_S = 2.0
+"""How long."""
 ASKED_EVERY_S = 0.25
 """How often a run looks whether somebody asked it to stop."""
 CACHE_KIB = 2048
@@ -118,6 +124,11 @@ class Recorder:
         self._intents = self._answers = 0
         """How many of these there are in it."""
         self._full_in_a_row = 0
+        self._kept: KeptWriter | None = None
+        """By which groups are stored in the event loop; None where the database may be waited for."""
+        self._open = ExitStack()
+        self._aside_until = -math.inf
+        """Until when groups are stored in the thread all the same."""
         self._task: asyncio.Task[None] | None = None
         self.failure: Exception | None = None
         self._ask_at = 0.0
@@ -125,6 +136,8 @@ class Recorder:
         """Whether somebody asked the run to stop, as of the last time that this was looked up."""
 
     async def __aenter__(self) -> Self:
+        if self._store.dialect == "sqlite":
+            self._kept = self._open.enter_context(self._store.kept_writer())
         self._task = asyncio.create_task(self._work(), name="recorder")
         return self
 
@@ -134,6 +147,7 @@ class Recorder:
         if self._task is not None:
             await self._task
         self._thread.shutdown(wait=True)
+        self._open.close()
 
     async def intend(self, call: CallEntry) -> None:
         """Return once the intent is durable; the call may start then."""
@@ -195,7 +209,8 @@ class Recorder:
                     await asyncio.sleep(GATHER_S)
                 group = self._next_group()
                 try:
-                    await loop.run_in_executor(self._thread, self._commit, group)
+                    if not await self._stored_here(group):
+                        await loop.run_in_executor(self._thread, self._commit, group)
                 except Exception as error:  # noqa: BLE001  whoever waits for the group is told
                     self._fail(error, group)
                     return
@@ -203,6 +218,28 @@ class Recorder:
                 self._wake.set()  # what has gathered meanwhile
             elif self._closing.is_set():
                 return
+
+    async def _stored_here(self, group: _Group) -> bool:
+        """Whether the group was stored in the event loop itself; False where that could hold up the calls.
+
+        In a thread each row waits for the interpreter while replies are read, so that a group takes three
+        times as long. What may wait goes there all the same: a server, a locked file, a slow disk.
+        """
+        began = time.monotonic()
+        if self._kept is None or began < self._aside_until:
+            return False
+        try:
+            self._store_once(group, self._kept)
+        except StoreError as error:
+            if not error.retryable:
+                raise
+            self._aside_until = began + ASIDE_S
+            return False
+        ended = time.monotonic()
+        if ended - began > LONGEST_S:
+            self._aside_until = ended + ASIDE_S
+        await asyncio.sleep(0)  # let those go on that waited for the group before the next one is stored
+        return True
 
     def _fail(self, error: Exception, group: _Group) -> None:
         self.failure = error
@@ -215,7 +252,7 @@ class Recorder:
         waited, wait = 0.0, FIRST_WAIT_S
         while True:
             try:
-                self._store_once(group)
+                self._store_once(group, self._store)
             except StoreError as error:
                 if not error.retryable or waited >= self._patience_s:
                     raise
@@ -224,9 +261,9 @@ class Recorder:
             self._closing.wait(wait)
             waited, wait = waited + wait, min(2 * wait, 5.0)
 
-    def _store_once(self, group: _Group) -> None:
+    def _store_once(self, group: _Group, writer: Store | KeptWriter) -> None:
         at = self._now()
-        with self._store.write() as session:
+        with writer.write() as session:
             bound_cache(session)
             add_calls(session=session, calls=group.calls, at=at)
             # not strict: whatever was stored first for a unit stands

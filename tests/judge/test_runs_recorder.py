@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from calibration.store.calls import CallEntry, FaultEntry
 from judge.runs.entries import not_sent
-from judge.runs.recorder import BEHIND, Recorder
+from judge.runs.recorder import BEHIND, LONGEST_S, Recorder
 from rubrics.errors import StoreError
 from tests.judge.run_world import NOW
 
@@ -25,18 +28,39 @@ def end(call: CallEntry) -> FaultEntry:
     return not_sent(call.key, "for a test")
 
 
+class NoStore:
+    """A database of a kind, of which a writer that stores nothing needs no more."""
+
+    def __init__(self, dialect: str) -> None:
+        self.dialect = dialect
+
+    @contextmanager
+    def kept_writer(self) -> Iterator[str]:
+        """What stores in the event loop."""
+        yield "kept"
+
+
 class Written(Recorder):
     """A writer that keeps what it should store, and takes its time over a commit."""
 
-    def __init__(self, *, at_once: int, fails_at: int | None = None) -> None:
-        super().__init__(None, "run", now=lambda: NOW, backlog=1_000, at_once=at_once)  # type: ignore[arg-type]
+    def __init__(self, *, at_once: int, fails_at: int | None = None, dialect: str = "postgresql") -> None:
+        store: Any = NoStore(dialect)
+        super().__init__(store, "run", now=lambda: NOW, backlog=1_000, at_once=at_once)
         self.groups: list[tuple[list[str], list[str]]] = []
+        self.refuses: list[StoreError] = []
+        """What storing in the event loop ends with, one after the other."""
+        self.threads: list[bool] = []
+        """Of each group, whether it was stored in a thread."""
+        self.takes_s = 0.002
         self._fails_at = fails_at
 
-    def _store_once(self, group: Any) -> None:
+    def _store_once(self, group: Any, writer: Any) -> None:
+        if writer == "kept" and self.refuses:
+            raise self.refuses.pop(0)
         if len(self.groups) == self._fails_at:
             raise StoreError("gone for good")
-        time.sleep(0.002)
+        time.sleep(self.takes_s)
+        self.threads.append(threading.current_thread() is not threading.main_thread())
         self.groups.append(([each.key for each in group.calls], [each.call_key for each in group.faults]))
 
 
@@ -105,3 +129,37 @@ def test_whoever_waits_is_told_where_the_database_fails_for_good() -> None:
     assert results[:4] == [None] * 4
     assert all(isinstance(each, StoreError) for each in results[4:])
     assert len(recorder.groups) == 1
+
+
+def test_a_file_is_written_in_the_event_loop_and_a_server_in_a_thread() -> None:
+    """A thread would wait for the interpreter at every row; a server may take its time."""
+    for dialect, aside in (("sqlite", False), ("postgresql", True)):
+        recorder = Written(at_once=2, dialect=dialect)
+        assert set(asyncio.run(asked(recorder, [intent(number) for number in range(5)]))) == {None}
+        assert set(recorder.threads) == {aside}
+
+
+def test_a_file_that_is_locked_is_waited_for_in_a_thread() -> None:
+    """Calls in flight go on meanwhile; what was refused is stored whole, and so is what comes next."""
+    recorder = Written(at_once=2, dialect="sqlite")
+    recorder.refuses = [StoreError("locked", retryable=True)]
+    assert set(asyncio.run(asked(recorder, [intent(number) for number in range(6)]))) == {None}
+    assert sum(len(stored) for stored, _ in recorder.groups) == 6
+    assert set(recorder.threads) == {True}
+
+
+def test_a_file_that_fails_for_good_is_not_tried_again() -> None:
+    """Whoever waits is told."""
+    recorder = Written(at_once=8, dialect="sqlite")
+    recorder.refuses = [StoreError("damaged")]
+    (told,) = asyncio.run(asked(recorder, [intent(1)]))
+    assert isinstance(told, StoreError)
+    assert recorder.groups == []
+
+
+def test_a_slow_disk_does_not_hold_up_the_calls() -> None:
+    """After one long commit the next ones are made in a thread."""
+    recorder = Written(at_once=1, dialect="sqlite")
+    recorder.takes_s = LONGEST_S * 1.1
+    assert set(asyncio.run(asked(recorder, [intent(number) for number in range(3)]))) == {None}
+    assert recorder.threads == [False, True, True]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
 from sqlmodel import Session
 
-from calibration.store.database import Store, database_url, make_engine
+from calibration.store.database import KeptWriter, Store, database_url, make_engine
 from calibration.store.integrity import check
 from judge.calls import ModelReply, ModelRequest
 from judge.fake_model import FakeTransport
@@ -47,14 +47,39 @@ class Flaky(Store):
     @contextmanager
     def write(self) -> Iterator[Session]:
         """As Store.write, failing where it was asked to."""
+        with self.step(super().write()) as session:
+            yield session
+
+    @contextmanager
+    def kept_writer(self) -> Iterator[KeptWriter]:
+        """As Store.kept_writer, its writes failing where it was asked to."""
+        with super().kept_writer() as kept:
+            yield FlakyWriter(self, kept)
+
+    @contextmanager
+    def step(self, writing: AbstractContextManager[Session]) -> Iterator[Session]:
+        """One of the steps that are counted and may fail."""
         self.steps += 1
         fails = self.steps in self._failing
         if fails and not self._committed:
             raise StoreError("the connection failed", retryable=self._retryable)
-        with super().write() as session:
+        with writing as session:
             yield session
         if fails:
             raise StoreError("the answer to the commit was lost", retryable=self._retryable)
+
+
+class FlakyWriter(KeptWriter):
+    """A kept writer of such a store."""
+
+    def __init__(self, store: Flaky, kept: KeptWriter) -> None:
+        self._flaky, self._kept = store, kept
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """As KeptWriter.write, failing where the store was asked to."""
+        with self._flaky.step(self._kept.write()) as session:
+            yield session
 
 
 @pytest.mark.parametrize("committed", [False, True])

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+import time
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
-from calibration.store.columns import in_utc, row_digest, row_key
-from calibration.store.database import Store, clear_error, database_url, default_path, make_engine
+from calibration.store.columns import in_utc, row_digest, row_key, table_of
+from calibration.store.database import (
+    BUSY_SECONDS,
+    Store,
+    clear_error,
+    database_url,
+    default_path,
+    make_engine,
+)
 from calibration.store.inserting import insert_many
 from calibration.store.payloads import ItemPayloadRow
 from calibration.store.schema import open_store
-from rubrics.errors import StoreError
+from rubrics.errors import RecordError, StoreError
 
 
 @pytest.mark.parametrize(
@@ -91,6 +99,38 @@ def test_a_writer_holds_the_lock_from_its_first_statement(sqlite_store: Store) -
         session.connection().exec_driver_sql("SELECT 1")
         with pytest.raises(sqlite3.OperationalError, match="locked"):
             other.execute("BEGIN IMMEDIATE")
+
+
+def test_a_kept_writer_stores_a_block_whole_or_not_at_all(sqlite_store: Store) -> None:
+    """What fails leaves nothing behind, not even open: the next block is one of its own."""
+    row = {"digest": "a" * 64, "text": '"x"', "raw": None}
+    with sqlite_store.kept_writer() as kept:
+        with suppress(ZeroDivisionError), kept.write() as session:
+            insert_many(session=session, row=ItemPayloadRow, rows=[row])
+            raise ZeroDivisionError
+        with kept.write() as session:
+            insert_many(session=session, row=ItemPayloadRow, rows=[{**row, "digest": "b" * 64}])
+        with pytest.raises(RecordError, match="refused the record"), kept.write() as session:
+            insert_many(session=session, row=ItemPayloadRow, rows=[{**row, "digest": "c" * 64, "text": None}])
+        with sqlite_store.read() as session:
+            stored = (
+                session.connection().execute(sa.select(table_of(ItemPayloadRow).c.digest)).scalars().all()
+            )
+    assert stored == ["b" * 64]
+
+
+def test_a_kept_writer_never_waits(sqlite_store: Store) -> None:
+    """Where another connection writes it is refused at once, and goes on once that has ended."""
+    with sqlite_store.kept_writer() as kept, closing(sqlite3.connect(sqlite_store.where)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        with pytest.raises(StoreError) as refused, kept.write() as session:
+            session.connection()
+        assert refused.value.retryable
+        assert time.monotonic() - began < BUSY_SECONDS / 2
+        other.execute("ROLLBACK")
+        with kept.write() as session:
+            session.connection()
 
 
 def test_times_are_utc(store: Store) -> None:
