@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -12,7 +13,7 @@ from pydantic import Field, StrictInt
 from sqlmodel import Session
 
 from calibration.store.inserting import batches
-from calibration.store.judges import StoredRun, get_judge
+from calibration.store.judges import StoredRun, get_judge, get_run
 from calibration.store.operation import answered_span
 from calibration.store.payloads import StoredText, read_payloads
 from calibration.store.tallies import lost_replies, replies_to_calls, tally_calls, tally_verdicts
@@ -202,6 +203,20 @@ def _tokens(
             yield tokens if "output" in tokens else each.tokens, True
             if each.call not in counted:
                 yield from ((unread.get("tokens") or None, False) for unread in kept.get("unread", ()))
+
+
+def member_runs(*, session: Session, run: StoredRun) -> tuple[StoredRun, ...]:
+    """The models' runs that voted in the run of a panel or cascade, each once; empty for any other judge.
+
+    Of a member that is a panel itself its members; a rule votes without a call.
+    """
+    found: dict[str, StoredRun] = {}
+    for key in (json.loads(run.plan).get("members") or {}).values():
+        member = get_run(session=session, key=key)
+        within = member_runs(session=session, run=member)
+        plain = (member,) if get_judge(session=session, judge=member.judge_digest).kind == "model" else ()
+        found |= {each.key: each for each in within or plain}
+    return tuple(found.values())
 
 
 def model_of(*, session: Session, run: StoredRun) -> str:

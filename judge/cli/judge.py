@@ -15,7 +15,6 @@ from judge.cli.run import run as run_
 
 if TYPE_CHECKING:
     from calibration.store.judges import StoredJudge, StoredRun
-    from judge.pricing import Spent
 
 _EPILOG = """
 [bold]Examples[/bold]
@@ -91,56 +90,15 @@ def cost(
     as_json: AsJson = False,
 ) -> None:
     """Show what a run took: uncached, cached and output tokens, its cost, and its cost by other prices."""
-    from calibration.store.judges import list_runs
     from judge.calls import Prices
-    from judge.cli.output import print_json, print_lines
-    from judge.cli.stores import opened
-    from judge.pricing import load_prices, model_of, repriced, spent
-    from judge.runs.budget import dollars
-    from rubrics.errors import RecordError
+    from judge.cost_command import carry_cost
+    from judge.pricing import load_prices
 
     check_prices(price_input, price_output)
     if prices and price_input is not None:
         raise typer.BadParameter("give either --prices, or --price-input and --price-output")
     given = None if price_input is None or price_output is None else Prices(price_input, price_output)
-    source = load_prices(prices) if prices else given
-    with opened(context) as store, store.read() as session:
-        named = [each for each in list_runs(session=session) if each.key.startswith(run)]
-        if len(named) != 1:
-            many = "several runs begin" if named else "no run begins"
-            raise RecordError(f"{many} with {run!r}; `voirdire judge show NAME` lists the runs of a judge")
-        found = spent(session=session, run=named[0])
-        model = model_of(session=session, run=named[0])
-    by = None if source is None else repriced(found, source, model=model)
-    if as_json:
-        print_json({"run": named[0].key, "model": model, **found.to_json(), "by": by})
-        return
-    lines = [f"Run {named[0].key[:12]} of {model}: {_cost_words(found)}"]
-    if by is not None:
-        lines.append(f"  by {by.get('map', 'the prices given')}: {dollars(by['micros'])}")
-    print_lines(lines)
-
-
-def _cost_words(found: Spent) -> str:
-    """What the calls of a run took, in lines of words."""
-    from calibration.rendering.text import counted
-    from judge.runs.budget import dollars
-
-    unknown, uncounted = found.unknown_cost, found.uncounted
-    per_minute, per_dollar = (
-        "not known" if rate is None else f"{rate:,.0f}" for rate in (found.per_minute, found.per_dollar)
-    )
-    lines = [
-        f"{counted(found.calls, 'call')} with a reply"
-        + (f", {found.lost:,} without a verdict" if found.lost else ""),
-        f"tokens: {found.uncached_input:,} uncached, {found.cached_input:,} cached, {found.output:,} output",
-        f"recorded: {dollars(found.known_micros)}, {counted(unknown, 'call')} of unknown cost",
-        f"verdicts a minute: {per_minute}; verdicts a dollar: {per_dollar}",
-    ]
-    if uncounted:
-        has, is_ = ("has", "is") if uncounted == 1 else ("have", "are")
-        lines.append(f"{counted(uncounted, 'call')} {has} no count of tokens and {is_} in no sum")
-    return "\n  ".join(lines)
+    carry_cost(context, run, by=load_prices(prices) if prices else given, as_json=as_json)
 
 
 @app.command("list")

@@ -36,7 +36,7 @@ def answered(request: dict[str, Any], model: str) -> str:
 
 @pytest.fixture
 def files(sqlite_store: Store, tmp_path: Path) -> tuple[str, str, str]:
-    """Answers of six calls of seven: two of one model and one of another, two of the first, one that failed."""
+    """Six calls of seven are answered: two by one model, one by another, two by the first, and one failed."""
     lay_down(sqlite_store, numbered(7), SPEC)
     out = tmp_path / "requests.jsonl"
     assert on(address(sqlite_store))(*RUN, "--emit-batch", str(out)).exit_code == 0

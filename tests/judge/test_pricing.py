@@ -16,14 +16,17 @@ from calibration.store.database import Store
 from calibration.store.judges import get_run
 from judge.calls import Cost, CostSource, Fault, ModelCallError, ModelReply, ModelRequest, Prices, Tokens
 from judge.fake_model import said
+from judge.panel import Member, PanelJudge
 from judge.pricing import load_prices, model_of, repriced, spent, verdicts_per_dollar
+from judge.rule_spec import RequiredRule
 from judge.runs.summary import summarise
 from judge.runs.words import summary_words
+from judge.spec import RuleJudge
 from rubrics.errors import DeclarationError, TableError
 from rubrics.order import OrderPolicy
 from tests.judge.cases import item, judge
 from tests.judge.cli.records import address, on, told
-from tests.judge.run_world import NOW, answer, carried_out, lay_down, number_in, numbered, planned
+from tests.judge.run_world import KEY, NOW, answer, carried_out, lay_down, number_in, numbered, planned
 
 ONE = judge(name="one", order=OrderPolicy.AS_DECLARED)
 MAP = """
@@ -159,3 +162,38 @@ def test_verdicts_a_minute_and_a_dollar_are_known_or_said_not_to_be(sqlite_store
     words = on(address(sqlite_store))("judge", "cost", done.run[:10]).stdout
     assert "verdicts a minute: 6; verdicts a dollar: not known" in words
     assert verdicts_per_dollar(3, micros=0, unknown_cost=0) is None
+
+
+def test_a_panel_costs_what_its_members_did(sqlite_store: Store) -> None:
+    """It makes no call: each member's run with its cost, those of a panel within it once, and a sum."""
+    two = judge(name="two", order=OrderPolicy.AS_DECLARED)
+    word = RequiredRule(kind="required", name="word", patterns=("days",), lacks="has no such word")
+    rule = RuleJudge(kind="rule", name="rule", version=1, criterion=KEY, evidence=("policy",), rules=(word,))
+    inner = PanelJudge(
+        kind="panel", name="inner", members=(Member(judge=ONE.digest), Member(judge=rule.digest))
+    )
+    panel = PanelJudge(
+        kind="panel",
+        name="jury",
+        members=tuple(Member(judge=each.digest) for each in (ONE, two, inner)),
+    )
+    lay_down(sqlite_store, numbered(4), ONE, two, rule, inner, panel)
+    for spec in (ONE, two, rule, inner):
+        carried_out(sqlite_store, planned(sqlite_store, spec), counted)
+    done = carried_out(sqlite_store, planned(sqlite_store, panel), counted)
+    cost = ("judge", "cost", done.run[:10], "--price-input", "1", "--price-output", "2")
+    shown = told(on(address(sqlite_store))(*cost, "--json"))
+    assert [(each["judge"], each["calls"], each["recorded_micros"]) for each in shown["members"]] == [
+        ("one", 4, 40),
+        ("two", 4, 40),
+    ]
+    # 480 uncached and cached tokens at 1 and 21 at 2 each
+    assert (shown["recorded_micros"], shown["by"]["micros"], shown["calls_of_unknown_cost"]) == (
+        80,
+        2 * 522,
+        0,
+    )
+    words = on(address(sqlite_store))(*cost).stdout
+    assert f"Run {done.run[:12]} of the panel jury makes no call; its members' runs do:" in words
+    assert "one (openai/test-1), run" in words
+    assert "together: 8 calls with a reply, recorded: $0.000080, 0 calls of unknown cost" in words
