@@ -15,6 +15,7 @@ from calibration.interchange.native.fields import BadField
 from calibration.interchange.native.source import open_native
 from calibration.interchange.native.verdicts import VERDICT_FIELDS
 from calibration.interchange.words import Side
+from calibration.rendering.text import counted
 from calibration.report.beyond import corrected_figure
 from calibration.report.supplement import Deployment
 from judge.grade_files import BATCH_SCHEMA, read_grades, read_header
@@ -107,9 +108,10 @@ def decide_gate(judged: Judged, report: CalibrationReport, least: float | None) 
         return GateResult(GateOutcome.INSUFFICIENT, why, judged, corrected, least)
     low, high = _ends(corrected)
     if low >= least and _left_out_matters(judged, report, least):
+        are, they = ("is", "it") if judged.left_out == 1 else ("are", "they")
         said = (
-            f"{judged.left_out} of {judged.left_out + len(judged.outcomes)} outputs are left out, and "
-            f"counted as failing they would bring the lower end under {least:g}: have people answer what "
+            f"{judged.left_out} of {judged.left_out + len(judged.outcomes)} outputs {are} left out, and "
+            f"counted as failing {they} would bring the lower end under {least:g}: have people answer what "
             "waits, audit the systems"
         )
         return GateResult(GateOutcome.INSUFFICIENT, said, judged, corrected, least)
@@ -142,10 +144,12 @@ def _no_ground(report: CalibrationReport) -> str:
 
 def _cannot_say(judged: Judged, corrected: CorrectedFigure | None) -> str:
     if not judged.outcomes:
-        left = f" ({judged.left_out} outputs are left out)" if judged.left_out else ""
+        are = "is" if judged.left_out == 1 else "are"
+        left = f" ({counted(judged.left_out, 'output')} {are} left out)" if judged.left_out else ""
         return f"the file holds no verdict of this judge under the criterion{left}"
     if judged.open:
-        return f"{judged.open} of {len(judged.outcomes)} verdicts are still open"
+        are = "is" if judged.open == 1 else "are"
+        return f"{judged.open} of {counted(len(judged.outcomes), 'verdict')} {are} still open"
     if corrected is None or corrected.lower is None:
         return corrected.undefined if corrected and corrected.undefined else "nothing can be corrected"
     return ""

@@ -55,3 +55,9 @@ def test_what_is_left_out_must_not_matter(sqlite_store: Store) -> None:
         GateOutcome.INSUFFICIENT,
         True,
     )
+    assert [
+        decide_gate(Judged({}, left_to_people=left), report, 0.8).sentence for left in (("a",), ("a", "b"))
+    ] == [
+        f"the file holds no verdict of this judge under the criterion ({said} left out)"
+        for said in ("1 output is", "2 outputs are")
+    ]
