@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from judge.cli.roles import check_role
+
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 _EPILOG = """
@@ -112,11 +114,7 @@ def admit(
 
 def _require_sense(role: str, days: int | None, second: str | None, second_reason: str) -> None:
     """Refuse a role that there is none of, and an override that is given in part: it would be dropped."""
-    from rubrics.criterion import JudgeRole
-
-    roles = [each.value for each in JudgeRole]
-    if role not in roles:
-        raise typer.BadParameter(f"{role!r} is no role; give one of {', '.join(roles)}", param_hint="--role")
+    check_role(role)
     if (days is None) != (second is None):
         raise typer.BadParameter("an override needs both --override-days and --second")
     if second_reason and second is None:

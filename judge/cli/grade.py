@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from judge.cli.roles import check_role
 from rubrics.errors import DeclarationError
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
@@ -77,6 +78,7 @@ def grade(
     from calibration.interchange.native.unrecorded import read_items
     from judge.grade_command import Wanted, grade_offline, grade_recorded, preview
 
+    check_role(role)
     if rubric is None and not decision:
         raise DeclarationError(
             "name the rubric with --rubric NAME@V, or an exported decision with --decision"
