@@ -99,9 +99,9 @@ def _operation(report: CalibrationReport, policy: AdmissionPolicy) -> Iterator[P
         detail = declared_free(found) if known else _unrecorded("cost", found.costed if found else 0, found)
         yield _at_most("cost_per_item_micros", mean, limits.cost_per_item_micros, detail)
     if limits.latency_p95_ms is not None:
-        timed = found is not None and 0 < found.timed == found.verdicts
+        timed = found is not None and 0 < found.timed == found.verdicts - (found.uncalled or 0)
         p95 = found.latency_p95_ms if found and timed else None
-        detail = "" if timed else _unrecorded("time", found.timed if found else 0, found)
+        detail = _uncalled(found) if timed else _unrecorded("time", found.timed if found else 0, found)
         yield _at_most("latency_p95_ms", p95, limits.latency_p95_ms, detail)
 
 
@@ -116,10 +116,18 @@ def declared_free(found: OperationFigure | None) -> str:
     )
 
 
+def _uncalled(found: OperationFigure | None) -> str:
+    """Of how many verdicts a time is, where others were settled without a call; "" where none was."""
+    if found is None or not found.uncalled:
+        return ""
+    was = "was" if found.uncalled == 1 else "were"
+    return f"of the {found.timed:,} with a call; {found.uncalled:,} {was} settled without one"
+
+
 def _unrecorded(what: str, known: int, found: OperationFigure | None) -> str:
     """Why a limit on cost or time cannot be held against these verdicts."""
     if found is not None and known:
-        missing = found.verdicts - known
+        missing = found.verdicts - known - ((found.uncalled or 0) if what == "time" else 0)
         return f"not assessable: no {what} is recorded of {missing:,} of {found.verdicts:,} verdicts"
     no_call = "; a panel, a cascade or a rule makes no call of its own" if what == "time" else ""
     return f"not assessable: no verdict has a recorded {what}{no_call}"

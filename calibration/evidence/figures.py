@@ -209,18 +209,21 @@ class OperationFigure(Frozen):
     declared_free: int | None = None
     """Verdicts, of a panel its members' ones, whose call cost 0 by prices that somebody declared; null in a
     report that was made before this was told."""
+    uncalled: int | None = None
+    """Verdicts that were settled without a call, so that there is no duration; null as above."""
 
     @property
     def as_before(self) -> OperationFigure:
         """The figure as a report of before says it."""
-        return self.model_copy(update={"declared_free": None})
+        return self.model_copy(update={"declared_free": None, "uncalled": None})
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Without what older reports do not say, so that they keep their digests."""
         found: dict[str, Any] = written(self)
-        if self.declared_free is None:
-            found.pop("declared_free", None)
+        for name in ("declared_free", "uncalled"):
+            if getattr(self, name) is None:
+                found.pop(name, None)
         return found
 
 

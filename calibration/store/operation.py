@@ -25,6 +25,8 @@ from calibration.store.verdicts import VerdictRow
 def operation_of(*, session: Session, scope: Scope, run_key: str, criterion: str) -> OperationFigure | None:
     """Cost and duration over a run's verdicts on the items in the scope under one criterion.
 
+    A verdict that was settled without a call costs nothing and has no duration; it is counted apart.
+
     They are those of asking the judge: a verdict taken over from another run, or read again in a replay,
     counts with what the call behind it cost and took, and an unread reply with the call after it. Every order
     and repeat is a verdict of its own. None where neither cost nor duration of any was recorded, as for a
@@ -43,6 +45,7 @@ def operation_of(*, session: Session, scope: Scope, run_key: str, criterion: str
         timed=len(times),
         latency_p95_ms=times[math.ceil(0.95 * len(times)) - 1] if times else None,
         declared_free=_declared_free(session, scope, run_key, criterion),
+        uncalled=sum(each.uncalled for each in took),
     )
 
 
@@ -67,11 +70,13 @@ class _Took:
     criterion: str
     cost_micros: int | None
     latency_ms: int | None
+    uncalled: bool = False
+    """Settled without a call, by a model that was asked here."""
 
 
 def _took(session: Session, scope: Scope, run_key: str, criterion: str | None) -> list[_Took]:
     rows = _verdicts(session, scope, run_key, criterion)
-    behind = _behind(session, run_key, rows)
+    behind, here = _behind(session, run_key, rows), _asked_here(session, run_key)
     unread = _unread(session, {run_key, *(row.run_key for row in behind.values() if row is not None)})
     found = []
     for row in rows:
@@ -82,7 +87,8 @@ def _took(session: Session, scope: Scope, run_key: str, criterion: str | None) -
         place = asked.run_key, asked.item_key, asked.criterion, asked.presentation, asked.repeat
         before = unread.get(place, 0)
         cost = None if before is None or asked.cost_micros is None else before + asked.cost_micros
-        found.append(_Took(row.item_id, row.criterion, cost, asked.latency_ms))
+        uncalled = here and asked.call_key is None
+        found.append(_Took(row.item_id, row.criterion, cost, asked.latency_ms, uncalled))
     return found
 
 
@@ -143,13 +149,12 @@ def _behind(session: Session, run_key: str, rows: Sequence[sa.Row[Any]]) -> dict
         replies = read_payloads(session=session, digests={row.reply_digest for row in at.values()})
         sources = {digest: _source(replies.get(row.reply_digest)) for digest, row in at.items()}
         known = _by_digest(session, {source for source in sources.values() if source})
-        found |= {digest: known.get(source) for digest, source in sources.items() if source is not None}
+        newer = {digest: known.get(source) for digest, source in sources.items() if source is not None}
+        found |= newer
         at = {
             digest: row
-            for digest in at
-            if (row := found.get(digest)) is not None
-            and row.call_key is None
-            and row.reply_digest is not None
+            for digest, row in newer.items()
+            if row is not None and row.call_key is None and row.reply_digest is not None
         }
     return found
 

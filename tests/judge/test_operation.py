@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from calibration.evidence import OperationFigure
 from calibration.store.database import Store
+from calibration.store.erasing import erase_item
 from calibration.store.items import Scope
 from calibration.store.operation import operation_of
 from calibration.store.payloads import erase_payload
@@ -100,6 +101,19 @@ def test_a_model_that_nobody_bills_is_not_free_by_declaration(sqlite_store: Stor
     assert free_by_declaration(sqlite_store, run) == 0
 
 
+def test_what_is_settled_without_a_call_has_no_duration(sqlite_store: Store) -> None:
+    """A blank output and an erased text are counted apart, taken over by a replay too; the rest is timed."""
+    lay_down(sqlite_store, [*numbered(3), item(" ", item_id="blank")], ONE, COPY)
+    erase_item(store=sqlite_store, dataset=DATASET, item_id="n-1", reason="asked for", signer="dpo", at=NOW)
+    run = carried_out(sqlite_store, planned(sqlite_store, ONE), priced).run
+    copied = replay(sqlite_store, planned(sqlite_store, COPY), run, now=NOW).run
+    assert copied is not None
+    for key in (run, copied):
+        found = operation(sqlite_store, key)
+        assert found is not None
+        assert (found.verdicts, found.costed, found.timed, found.uncalled) == (4, 4, 2, 2)
+
+
 def test_a_panel_is_as_free_as_its_members(sqlite_store: Store) -> None:
     """Its own verdicts make no call; those of its members' runs are counted."""
     panel = PanelJudge(kind="panel", name="two", members=(Member(judge=ONE.digest, votes=2),))
@@ -108,6 +122,9 @@ def test_a_panel_is_as_free_as_its_members(sqlite_store: Store) -> None:
     carried_out(sqlite_store, asked, lambda _: answer("pass", micros=0))
     run = carried_out(sqlite_store, planned(sqlite_store, panel), lambda _: answer("fail")).run
     assert free_by_declaration(sqlite_store, run) == 4
+    found = operation(sqlite_store, run)
+    assert found is not None
+    assert (found.timed, found.uncalled) == (0, 0)  # its verdicts are of calls elsewhere
 
 
 def test_where_the_record_of_it_is_erased_the_cost_is_not_known(sqlite_store: Store) -> None:

@@ -160,6 +160,17 @@ def test_cost_and_time_are_held_where_they_are_known(
     assert {name: items[name].status for name in statuses} == statuses
 
 
+def test_a_time_is_of_the_verdicts_that_took_a_call() -> None:
+    """What was settled without one has none and is counted in words; the rest holds the limit."""
+    found = OPERATION.model_copy(update={"timed": 199, "uncalled": 1})
+    for limit, status in ((900, ItemStatus.PASS), (899, ItemStatus.FAIL)):
+        policy = changed(operation=OperationLimits(latency_p95_ms=limit))
+        _, items = items_of([*PASSES, *failures("", 0, 60, start=1000)], policy, Supplement(operation=found))
+        item = items["latency_p95_ms"]
+        assert (item.status, item.value) == (status, 900)
+        assert item.detail == "of the 199 with a call; 1 was settled without one"
+
+
 @pytest.mark.parametrize(
     ("free", "said"), [(200, "200 verdicts cost"), (1, "1 verdict costs"), (0, ""), (None, "")]
 )
@@ -183,6 +194,8 @@ def test_a_cost_by_prices_declared_as_0_says_so(free: int | None, said: str) -> 
         ({"timed": 0}, "not assessable: no verdict has a recorded time; a panel, a cascade or a rule"),
         ({"timed": 199}, "not assessable: no time is recorded of 1 of 200 verdicts"),
         ({"timed": 1}, "not assessable: no time is recorded of 199 of 200 verdicts"),
+        ({"timed": 198, "uncalled": 1}, "not assessable: no time is recorded of 1 of 200 verdicts"),
+        ({"timed": 0, "uncalled": 200}, "not assessable: no verdict has a recorded time; a panel"),
     ],
 )
 def test_a_time_that_is_not_known_of_every_verdict_says_why_and_admits_nobody(

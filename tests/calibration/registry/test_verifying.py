@@ -343,7 +343,14 @@ def test_what_an_older_report_does_not_say_is_no_change(
 ) -> None:
     """A decision on a report that did not yet tell of prices declared as 0 is computed as it was then."""
     told = OperationFigure(
-        verdicts=45, costed=45, cost_micros=0, items=45, timed=0, latency_p95_ms=None, declared_free=45
+        verdicts=45,
+        costed=45,
+        cost_micros=0,
+        items=45,
+        timed=0,
+        latency_p95_ms=None,
+        declared_free=45,
+        uncalled=0,
     )
     limits = OperationLimits(cost_per_item_micros=1)
     policy = far_only(0.20).model_copy(update={"version": 2, "operation": limits})
