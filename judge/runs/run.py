@@ -7,10 +7,11 @@ import gc
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any, TypeVar
 
 from calibration.store.calls import begin_run
 from calibration.store.database import Store
@@ -29,6 +30,7 @@ COLLECT_AFTER = 20_000
 """New objects after which garbage is looked for during a run."""
 
 ClientFactory = Callable[[], ModelClient]
+T = TypeVar("T")
 
 
 def run_judge(
@@ -59,7 +61,7 @@ def run_judge(
         StoreError: the database failed for good; what was stored before stays.
         KeyboardInterrupt: a second Ctrl-C.
     """
-    return asyncio.run(
+    return _finished(
         run_judge_async(
             store, plan, client_factory, served_at=served_at, options=options, on_progress=on_progress
         )
@@ -96,7 +98,16 @@ def run_in_turn(store: Store, asked: Sequence[Asked]) -> list[RunSummary]:
 
     Each plan is of turns.in_turn(). Raises what run_judge() does.
     """
-    return asyncio.run(_carry_out(store, asked))
+    return _finished(_carry_out(store, asked))
+
+
+def _finished(work: Coroutine[Any, Any, T]) -> T:
+    """What the work comes to in an event loop of its own: uvloop's, where that can be had."""
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    with suppress(ImportError):  # there is none for Windows
+        from uvloop import new_event_loop as factory
+    with asyncio.Runner(loop_factory=factory) as runner:
+        return runner.run(work)
 
 
 async def _carry_out(store: Store, asked: Sequence[Asked]) -> list[RunSummary]:
