@@ -7,7 +7,7 @@ Everything above this module sees a model only through `ModelClient`. Below it s
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -173,6 +173,8 @@ FAULTS: dict[Fault, FaultClass] = {
     ),
     Fault.CONTENT_FILTER: FaultClass(False, unknown("invalid", "content_filter"), maybe_paid=True),
 }
+MAYBE_PAID = frozenset(fault.value for fault, kind in FAULTS.items() if kind.maybe_paid)
+"""Faults, as they are stored, of attempts that the provider may bill."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +239,10 @@ class ModelCallError(ExecutionError):
         """The verdict of the call: unknown, with the reason that the fault amounts to."""
         return FAULTS[self.fault].outcome
 
+    def add_words(self, words: str) -> None:
+        """Go on with the sentence by what else became of the call."""
+        self.args = (f"{self}; {words}", *self.args[1:])
+
     @property
     def cost(self) -> Cost:
         """Nothing where every attempt was refused; unknown where one may be billed."""
@@ -268,11 +274,15 @@ class NotSent(Exception):
     """The client was told to finish before the request was sent; never leaves a run."""
 
 
+MayTryAgain = Callable[[], bool]
+"""Asked once before each attempt that follows one which may be billed: whether there is money for it."""
+
+
 class ModelClient(Protocol):
     """A model as a judge sees it: one call, answered or failed for good."""
 
-    async def complete(self, request: ModelRequest) -> ModelReply:
-        """The reply with every attempt that it took.
+    async def complete(self, request: ModelRequest, *, again: MayTryAgain | None = None) -> ModelReply:
+        """The reply with every attempt that it took; where `again` says no, the call ends as it has failed.
 
         Raises ModelCallError, with every attempt, where no attempt brought one; NotSent where the client was
         told to finish before the first.

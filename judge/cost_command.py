@@ -15,6 +15,7 @@ from judge.cli.output import print_json, print_lines
 from judge.cli.stores import opened
 from judge.pricing import PriceMap, Spent, member_runs, model_of, repriced, spent
 from judge.runs.budget import dollars
+from judge.runs.summary import lost_words
 from rubrics.errors import RecordError
 
 Source = PriceMap | Prices | None
@@ -113,6 +114,8 @@ def _cost_words(found: Spent) -> Iterator[str]:
     yield f"{counted(found.calls, 'call')} with a reply{lost}"
     yield f"tokens: {found.uncached_input:,} uncached, {found.cached_input:,} cached, {found.output:,} output"
     yield f"recorded: {dollars(found.known_micros)}, {counted(unknown, 'call')} of unknown cost"
+    if lost_beside := lost_words(found.lost_attempts):
+        yield lost_beside
     yield f"verdicts a minute: {per_minute}; verdicts a dollar: {per_dollar}"
     if uncounted:
         has, is_ = ("has", "is") if uncounted == 1 else ("have", "are")

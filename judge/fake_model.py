@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from judge.calls import NO_COST, Cost, Fault, ModelCallError, ModelReply, ModelRequest, Tokens
+from judge.calls import NO_COST, Cost, Fault, MayTryAgain, ModelCallError, ModelReply, ModelRequest, Tokens
 
 Handler = Callable[[ModelRequest], ModelReply | ModelCallError]
 
@@ -57,8 +57,9 @@ class FakeTransport:
             raise answer
         return answer
 
-    async def complete(self, request: ModelRequest) -> ModelReply:
-        """As `send`."""
+    async def complete(self, request: ModelRequest, *, again: MayTryAgain | None = None) -> ModelReply:
+        """As `send`; nothing is tried again."""
+        del again
         return await self.send(request)
 
     def finish(self) -> None:

@@ -16,8 +16,15 @@ from calibration.store.inserting import batches
 from calibration.store.judges import StoredRun, get_judge, get_run
 from calibration.store.operation import answered_span
 from calibration.store.payloads import StoredText, read_payloads
-from calibration.store.tallies import lost_replies, replies_to_calls, tally_calls, tally_verdicts
-from judge.calls import Prices, round_up
+from calibration.store.tallies import (
+    LostAttempts,
+    lost_attempts,
+    lost_replies,
+    replies_to_calls,
+    tally_calls,
+    tally_verdicts,
+)
+from judge.calls import MAYBE_PAID, Prices, round_up
 from rubrics.digest import digest
 from rubrics.errors import DeclarationError
 from rubrics.loader import parse_declaration, read_declaration
@@ -89,6 +96,8 @@ class Spent:
     """All of the run, those without a call of their own included."""
     per_minute: float | None
     """Verdicts of its calls a minute, from the first to the last; None where there is no such time."""
+    lost_attempts: LostAttempts
+    """Attempts that may be billed beside the cost of the calls; in no other figure."""
 
     @property
     def per_dollar(self) -> float | None:
@@ -122,6 +131,7 @@ class Spent:
             "calls_without_token_count": self.uncounted,
             "recorded_micros": self.known_micros,
             "calls_of_unknown_cost": self.unknown_cost,
+            "lost_beside": self.lost_attempts.to_json(),
             "verdicts": self.verdicts,
             "verdicts_per_minute": rounded(self.per_minute),
             "verdicts_per_dollar": rounded(self.per_dollar),
@@ -182,6 +192,7 @@ def spent(*, session: Session, run: StoredRun) -> Spent:
         uncounted=uncounted,
         known_micros=tally.known_micros,
         unknown_cost=tally.unknown_cost,
+        lost_attempts=lost_attempts(session=session, run_key=run.key, maybe_billed=MAYBE_PAID),
     )
 
 

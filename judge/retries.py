@@ -14,10 +14,21 @@ from datetime import UTC, datetime
 from random import Random
 from typing import NoReturn
 
-from judge.calls import FAULTS, Attempt, Fault, ModelCallError, ModelReply, ModelRequest, NotSent, Transport
+from judge.calls import (
+    FAULTS,
+    Attempt,
+    Fault,
+    MayTryAgain,
+    ModelCallError,
+    ModelReply,
+    ModelRequest,
+    NotSent,
+    Transport,
+)
 
 Sleep = Callable[[float], Awaitable[None]]
 Turn = Callable[[ModelRequest], Awaitable[None]]
+NO_MONEY = "it was not tried again, since both attempts together could pass the cap on the cost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +148,11 @@ class RetryingClient:
         self._paused_until = -math.inf
         self._finishing = asyncio.Event()
 
-    async def complete(self, request: ModelRequest) -> ModelReply:
+    async def complete(self, request: ModelRequest, *, again: MayTryAgain | None = None) -> ModelReply:
         """The first reply that comes, with every attempt; raises ModelCallError when none did.
 
-        Raises NotSent where the client was told to finish before the first attempt.
+        `again` is asked once before each attempt that follows one which may be billed. Raises NotSent where
+        the client was told to finish before the first attempt.
         """
         attempts: list[Attempt] = []
         failure: ModelCallError | None = None
@@ -168,7 +180,7 @@ class RetryingClient:
             finally:
                 if self._gate:
                     self._gate.leave(number, refused=refused, answered=answered)
-            if not self._may_retry(attempts):
+            if not (self._may_retry(attempts) and _affords(failure, again)):
                 failure.attempts = tuple(attempts)
                 raise failure
             wait = self._next_wait(failure, len(attempts))
@@ -239,6 +251,14 @@ class RetryingClient:
         if failure.fault in {Fault.RATE_LIMITED, Fault.OVERLOADED}:
             self._paused_until = max(self._paused_until, self._clock() + wait)
         return wait
+
+
+def _affords(failure: ModelCallError, again: MayTryAgain | None) -> bool:
+    """Whether there is money for the attempt after this failure, which says so where there is none."""
+    if again is None or not FAULTS[failure.fault].maybe_paid or again():
+        return True
+    failure.add_words(NO_MONEY)
+    return False
 
 
 async def wait_unless(ended: asyncio.Event, waiting: Awaitable[None]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from sqlmodel import Session
 
 from calibration.store.calls import LATE, MODEL_CHANGED, NOT_MADE, UNPARSED, JudgeCallFaultRow, JudgeCallRow
 from calibration.store.columns import table_of
+from calibration.store.payloads import ItemPayloadRow
 from calibration.store.reading import stream
 from calibration.store.verdicts import VerdictRow
 from rubrics.verdict import UnknownReason
@@ -86,6 +87,55 @@ def lost_replies(*, session: Session, run_key: str) -> list[LostReply]:
 
 
 @dataclass(frozen=True, slots=True)
+class LostAttempts:
+    """Attempts of a run that were lost after they were sent, beside what its calls cost.
+
+    Of a call of unknown cost that ended without a reply one is left out: it is what that cost stands for.
+    """
+
+    attempts: int = 0
+    micros: int = 0
+    """What they may be billed at most, in millionths of a dollar, as far as that is known."""
+    unpriced: int = 0
+    """Those of them for which it is not known."""
+
+    @property
+    def at_most_micros(self) -> int | None:
+        """What they may be billed at most; None where that is not known of each."""
+        return None if self.unpriced else self.micros
+
+    def to_json(self) -> dict[str, Any]:
+        """As scripts read it."""
+        return {"attempts": self.attempts, "at_most_micros": self.at_most_micros}
+
+
+def lost_attempts(*, session: Session, run_key: str, maybe_billed: Collection[str]) -> LostAttempts:
+    """The attempts of the run's calls that ended in one of these faults and may be billed beside their calls.
+
+    Of a call that was cut off, and of a reply whose text was erased, no attempt is known.
+    """
+    attempts = micros = unpriced = 0
+    for made, cost, at_most in _tried_again(session, run_key):
+        lost = sum(each.get("fault") in maybe_billed for each in made)
+        replied = bool(made) and made[-1].get("fault") is None
+        beside = lost if replied or cost is not None else max(0, lost - 1)
+        attempts += beside
+        micros += beside * (at_most or 0)
+        unpriced += beside if at_most is None else 0
+    return LostAttempts(attempts, micros, unpriced)
+
+
+def _tried_again(
+    session: Session, run_key: str
+) -> Iterator[tuple[Sequence[Mapping[str, Any]], int | None, int | None]]:
+    """The attempts of each call that may have lost one, its cost, and the most of one attempt."""
+    for made, cost, at_most in stream(session, _FAULTS.params(run=run_key)):
+        yield json.loads(made), cost, at_most
+    for reply, cost, at_most in stream(session, _REPLIES.params(run=run_key)):
+        yield json.loads(reply).get("fields", {}).get("attempts", ()), cost, at_most
+
+
+@dataclass(frozen=True, slots=True)
 class CallReply:
     """The reply of a call that brought a verdict."""
 
@@ -156,6 +206,7 @@ def models_of_run(*, session: Session, run_key: str) -> tuple[str, ...]:
 _CALL = table_of(JudgeCallRow).c
 _FAULT = table_of(JudgeCallFaultRow).c
 _VERDICT = table_of(VerdictRow).c
+_PAYLOAD = table_of(ItemPayloadRow).c
 
 # A call about several criteria has a verdict on each, and every one says what the whole call took: sums take
 # the first of them only.
@@ -210,22 +261,39 @@ def _counted(which: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
 _TALLY = _tally()
 
 
+# by the columns of an index, and of the fault: else it is looked for at every call of the run
+_JUDGED = sa.exists().where(
+    _VERDICT.run_key == sa.bindparam("run"),
+    _VERDICT.item_key == _CALL.item_key,
+    _VERDICT.call_key == _FAULT.call_key,
+)
+_CALLS_WITH_FAULTS = table_of(JudgeCallRow).join(table_of(JudgeCallFaultRow), _FAULT.call_key == _CALL.key)
+
+
 def _lost() -> sa.Executable:
-    run: sa.BindParameter[str] = sa.bindparam("run")
     replied = sa.or_(
         _FAULT.detail.in_((UNPARSED, MODEL_CHANGED, LATE)),
         _FAULT.cost_micros > 0,
         _FAULT.attempts.like('%"tokens"%'),
     )
-    # by the columns of an index, and of the fault: else it is looked for at every call of the run
-    unit = (_VERDICT.run_key == run, _VERDICT.item_key == _CALL.item_key)
-    judged = sa.exists().where(*unit, _VERDICT.call_key == _FAULT.call_key)
     return (
         sa.select(*(_CALL.item_key, _CALL.criteria, _CALL.presentation, _CALL.repeat))
         .add_columns(_FAULT.detail, _FAULT.attempts)
-        .join_from(table_of(JudgeCallRow), table_of(JudgeCallFaultRow), _FAULT.call_key == _CALL.key)
-        .where(_CALL.run_key == run, replied, ~judged)
+        .select_from(_CALLS_WITH_FAULTS)
+        .where(_CALL.run_key == sa.bindparam("run"), replied, ~_JUDGED)
     )
 
 
 _LOST = _lost()
+_FAULTS = (
+    sa.select(_FAULT.attempts, _FAULT.cost_micros, _CALL.reserved_micros)
+    .select_from(_CALLS_WITH_FAULTS)
+    .where(_CALL.run_key == sa.bindparam("run"), _FAULT.attempts.like('%"fault":"%'), ~_JUDGED)
+)
+# what a call took is kept with the first of its verdicts alone, and of an attempt that was answered no fault
+_REPLIES = (
+    sa.select(_PAYLOAD.text, _VERDICT.cost_micros, _CALL.reserved_micros)
+    .join_from(table_of(VerdictRow), table_of(JudgeCallRow), _CALL.key == _VERDICT.call_key)
+    .join(table_of(ItemPayloadRow), _PAYLOAD.digest == _VERDICT.reply_digest)
+    .where(_VERDICT.run_key == sa.bindparam("run"), _PAYLOAD.text.like('%"fault":"%'))
+)

@@ -39,51 +39,91 @@ class Tariff:
 
 
 class Budget:
-    """What may be spent by one run, over all its processes; without a cap everything may."""
+    """What may be spent by one run, over all its processes; without a cap everything may.
+
+    Amounts are millionths of a dollar. As long as no attempt is billed more than its most, what the provider
+    may bill is never more than the cap, however many attempts are lost.
+    """
 
     def __init__(self, cap_micros: int | None, *, spent_micros: int = 0) -> None:
         self._cap = cap_micros
         self.spent_micros = spent_micros
-        """Spent so far; a call of unknown cost counts as what was set aside for it."""
+        """Spent so far; what may be billed and is not known counts at its most."""
         self.set_aside_micros = 0
         self._in_flight = 0
         self._changed = asyncio.Event()
 
-    async def set_aside(self, micros: int | None) -> bool:
-        """Whether the call may be made; waits for calls in flight where their change could still suffice."""
-        needed = micros or 0
+    async def set_aside(self, at_most: int | None) -> Hold | None:
+        """The money for the first attempt of a call; None where the call may not be made.
+
+        Waits for calls in flight where their change could still suffice. `at_most` is of one attempt, None
+        without a price.
+        """
+        needed = at_most or 0
         while not self._fits(needed):
             if not self._in_flight:
-                return False
+                return None
             self._changed.clear()
             await self._changed.wait()
         self.set_aside_micros += needed
         self._in_flight += 1
+        return Hold(self, at_most)
+
+    def set_aside_more(self, micros: int) -> bool:
+        """Whether so much more is set aside for a call in flight; at once: all could wait for each other."""
+        if not self._fits(micros):
+            return False
+        self.set_aside_micros += micros
         return True
 
-    def settle(self, aside_micros: int | None, cost_micros: int | None) -> None:
-        """Give back what was set aside and take what the call cost; None where that is not known."""
-        needed = aside_micros or 0
-        self.set_aside_micros -= needed
+    def settle(self, aside_micros: int, spent_micros: int) -> None:
+        """Give back what was set aside for a call and take what it comes to."""
+        self.set_aside_micros -= aside_micros
         self._in_flight -= 1
-        self.spent_micros += needed if cost_micros is None else cost_micros
+        self.spent_micros += spent_micros
         self._changed.set()
 
     def _fits(self, needed: int) -> bool:
         return self._cap is None or self.spent_micros + self.set_aside_micros + needed <= self._cap
 
 
-def counted_cost(
-    attempts: Sequence[Attempt], *, cost_micros: int | None, aside_micros: int | None
-) -> int | None:
-    """What a call counts against the cap; None for what was set aside for it.
+class Hold:
+    """The money that is set aside for one call: the most of each attempt that may be billed."""
 
-    An attempt that was lost may be billed beside the one that was answered.
-    """
-    lost = sum(FAULTS[each.fault].maybe_paid for each in attempts if each.fault is not None)
-    if cost_micros is not None:
-        return cost_micros + lost * (aside_micros or 0)
-    return None if lost < 2 else lost * (aside_micros or 0)
+    __slots__ = ("_aside", "_budget", "at_most")
+
+    def __init__(self, budget: Budget, at_most: int | None) -> None:
+        self._budget = budget
+        self.at_most = at_most
+        """Millionths of a dollar that one attempt may cost; None without a price."""
+        self._aside = at_most or 0
+
+    def another(self) -> bool:
+        """Whether money for one attempt more is set aside, those before may be billed; at once."""
+        needed = self.at_most or 0
+        if not self._budget.set_aside_more(needed):
+            return False
+        self._aside += needed
+        return True
+
+    def settle(self, attempts: Sequence[Attempt], cost_micros: int | None) -> None:
+        """Take what the call comes to: its cost, its most where that is not known, and each lost attempt's.
+
+        Nothing is known of a call without an attempt and a cost: it was cut off, and all of it is taken.
+        """
+        each = self.at_most or 0
+        lost = sum(FAULTS[one.fault].maybe_paid for one in attempts if one.fault is not None)
+        if cost_micros is not None:
+            spent = cost_micros + lost * each
+        elif attempts:
+            spent = max(1, lost + (attempts[-1].fault is None)) * each
+        else:
+            spent = self._aside
+        self._budget.settle(self._aside, spent)
+
+    def give_back(self) -> None:
+        """Take nothing: the call was not made."""
+        self._budget.settle(self._aside, 0)
 
 
 def dollars(micros: int) -> str:

@@ -17,9 +17,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from sqlmodel import Session
+
 from calibration.store.database import Store
-from calibration.store.tallies import models_of_run, tally_calls, tally_verdicts
-from judge.calls import Fault, ModelCallError, ModelClient, ModelReply, NotSent
+from calibration.store.tallies import lost_attempts, models_of_run, tally_calls, tally_verdicts
+from judge.calls import MAYBE_PAID, Fault, MayTryAgain, ModelCallError, ModelClient, ModelReply, NotSent
 from judge.grading import (
     JudgeVerdict,
     Prepared,
@@ -30,7 +32,7 @@ from judge.grading import (
 )
 from judge.retries import wait_unless
 from judge.runs.bench import BaselineBench, Bench, needs_items, seat
-from judge.runs.budget import Budget, Tariff, counted_cost, dollars
+from judge.runs.budget import Budget, Hold, Tariff, dollars
 from judge.runs.entries import (
     answer_entries,
     call_entry,
@@ -79,8 +81,8 @@ class _Due:
 
     unit: Unit
     call: Prepared
-    aside: int | None
-    """What is set aside for its cost."""
+    money: Hold
+    """What is set aside for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +196,18 @@ class Engine:
             said = tally_verdicts(session=session, run_key=self._run_key)
             calls = tally_calls(session=session, run_key=self._run_key)
             self._models = set(models_of_run(session=session, run_key=self._run_key))
+            self._fresh = not (said or calls.intended)
+            lost = self._lost_before(session)
         self.done_before = self._done = sum(each.units for each in said)
-        self._fresh = not (said or calls.intended)
         self._provider.answered_before = bool(self.done_before)
-        spent = calls.known_micros + calls.reserved_micros
+        spent = calls.known_micros + calls.reserved_micros + lost
         return Budget(self._options.max_cost_micros, spent_micros=spent)
+
+    def _lost_before(self, session: Session) -> int:
+        """What lost attempts of earlier processes may be billed at most; not looked for without a cap."""
+        if self._fresh or self._options.max_cost_micros is None:
+            return 0
+        return lost_attempts(session=session, run_key=self._run_key, maybe_billed=MAYBE_PAID).micros
 
     def _seat(self) -> Bench:
         with self._store.read() as session:
@@ -228,7 +237,7 @@ class Engine:
         """Make one call after the other, until all are made or the run stops."""
         try:
             while (due := await self._next(units)) is not None:
-                await self._ask(due.unit, due.call, due.aside)
+                await self._ask(due.unit, due.call, due.money)
         except Exception as error:  # noqa: BLE001  raised by `work`, once the other calls have landed
             self._fail(error)
 
@@ -262,11 +271,16 @@ class Engine:
         """The call once it is its turn and its cost is set aside; None where the run stops before."""
         if not await self._has_turn(place):
             return None
-        aside = self._options.tariff.at_most(call.request)
-        if not await self._budget.set_aside(aside):
-            self.stop(StopKind.COST_CAP, self._cap_reached(aside or 0))
-            return None
-        return _Due(unit, call, aside)
+        money = await self._set_aside(call)
+        return None if money is None else _Due(unit, call, money)
+
+    async def _set_aside(self, call: Prepared) -> Hold | None:
+        """The money for the call; None where the run stops by its cap."""
+        at_most = self._options.tariff.at_most(call.request)
+        money = await self._budget.set_aside(at_most)
+        if money is None:
+            self.stop(StopKind.COST_CAP, self._cap_reached(at_most or 0))
+        return money
 
     async def _has_turn(self, place: Place) -> bool:
         """Wait for the judge's turn where several are asked; False where the run ends before it comes."""
@@ -277,9 +291,9 @@ class Engine:
         await wait_unless(self._ending, waiting)
         return not self._halted()
 
-    async def _ask(self, unit: Unit, call: Prepared, aside: int | None) -> None:
+    async def _ask(self, unit: Unit, call: Prepared, money: Hold) -> None:
         """The calls of one unit: one, and a second where the judge asks again for what cannot be read."""
-        answer = await self._made(unit, call, aside)
+        answer = await self._made(unit, call, money)
         if answer is not None and self._asks_again(unit, answer.verdicts):
             await self._ask_again(unit, answer)
         elif answer is not None:
@@ -297,11 +311,8 @@ class Engine:
         self._recorder.put(unread_entry(unread.call_key, unread.verdicts[0]))
         if not isinstance(call, Prepared):
             raise DeclarationError(f"item {unit.question.item.item_id!r} changed while it was judged")
-        aside = self._options.tariff.at_most(call.request)
-        if not await self._budget.set_aside(aside):
-            self.stop(StopKind.COST_CAP, self._cap_reached(aside or 0))
-            return
-        answer = await self._made(second, call, aside)
+        money = await self._set_aside(call)
+        answer = None if money is None else await self._made(second, call, money)
         if answer is not None:
             verdicts = [
                 after_unread(each, before)
@@ -309,9 +320,9 @@ class Engine:
             ]
             await self._keep(verdicts, unit=second, call=call, call_key=answer.call_key)
 
-    async def _made(self, unit: Unit, call: Prepared, aside: int | None) -> _Answer | None:
+    async def _made(self, unit: Unit, call: Prepared, money: Hold) -> _Answer | None:
         """What one call came to, after its intent; None where the run was stopped before the call."""
-        entry = call_entry(self._run_key, unit, call, reserved_micros=aside)
+        entry = call_entry(self._run_key, unit, call, reserved_micros=money.at_most)
         made = False
         verdicts: tuple[JudgeVerdict, ...] = ()
         try:
@@ -320,7 +331,7 @@ class Engine:
             try:
                 made = not self._halted()
                 if made:
-                    verdicts = await self._call(call)
+                    verdicts = await self._call(call, money)
             except NotSent:
                 made = False
             finally:
@@ -328,20 +339,20 @@ class Engine:
         finally:
             if not made:
                 self._recorder.put(not_sent(entry.key, "the run was stopped before the call was made"))
-                self._budget.settle(aside, 0)
+                money.give_back()
             else:
                 attempts, cost = (verdicts[0].attempts, verdicts[0].cost_micros) if verdicts else ((), None)
-                self._budget.settle(aside, counted_cost(attempts, cost_micros=cost, aside_micros=aside))
+                money.settle(attempts, cost)
         return _Answer(verdicts, entry.key) if verdicts else None
 
-    async def _call(self, call: Prepared) -> tuple[JudgeVerdict, ...]:
+    async def _call(self, call: Prepared, money: Hold) -> tuple[JudgeVerdict, ...]:
         """The verdicts of a call that is made now; of one that failed its failure alone."""
         if self._client is None:
             raise DeclarationError(f"judge {self._plan.judge.name!r} is a model and no client was given")
         self._provider.begin()
         fault: Fault | None = None
         try:
-            reply = await self._client.complete(call.request)
+            reply = await self._client.complete(call.request, again=self._again(money))
             verdicts = self._concluded(call, reply)
         except ModelCallError as error:
             verdicts, fault = (conclude_failed(call, error),), error.fault
@@ -355,6 +366,10 @@ class Engine:
         if silent := self._provider.heard(verdict, fault):
             self.stop(StopKind.PROVIDER, silent)
         return verdicts
+
+    def _again(self, money: Hold) -> MayTryAgain | None:
+        """What sets money aside for a further attempt; None where any amount may be spent."""
+        return None if self._options.max_cost_micros is None else money.another
 
     def _concluded(self, call: Prepared, reply: ModelReply) -> tuple[JudgeVerdict, ...]:
         """The verdicts in a reply; of one by another model none: its unit stays open, and the run stops."""

@@ -6,7 +6,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -18,13 +18,15 @@ from calibration.store.judges import get_run
 from calibration.store.operation import AnsweredSpan, answered_span
 from calibration.store.tallies import (
     CallTally,
+    LostAttempts,
     VerdictTally,
+    lost_attempts,
     lost_replies,
     models_of_run,
     tally_calls,
     tally_verdicts,
 )
-from judge.calls import Attempt
+from judge.calls import MAYBE_PAID, Attempt
 from judge.pricing import rounded, spent, verdicts_per_dollar
 from judge.runs.budget import dollars
 from judge.runs.plan import RunPlan
@@ -180,6 +182,8 @@ class RunSummary:
     """Of this process; None where it made no call."""
     unanswered: int = 0
     """Of the pending units those that were asked: their call is out in a batch, or was cut off."""
+    lost: LostAttempts = field(default_factory=LostAttempts)
+    """Attempts that may be billed beside the cost of the calls; in no other figure."""
 
     @property
     def done(self) -> int:
@@ -233,6 +237,7 @@ class RunSummary:
                 "known_micros": calls.known_micros,
                 "calls_of_unknown_cost": calls.unknown_cost,
                 "set_aside_for_unknown_micros": calls.reserved_micros,
+                "lost_beside": self.lost.to_json(),
             },
             "verdicts_per_minute": rounded(self.per_minute),
             "verdicts_per_dollar": rounded(self.per_dollar),
@@ -288,6 +293,7 @@ def summarise(
         first_error=failed[0].sentence if failed else "",
         note=note,
         timing=timing,
+        lost=lost_attempts(session=session, run_key=run_key, maybe_billed=MAYBE_PAID),
         stopped=stopped or (_unanswered(plan, failed, left) if left else None),
     )
 
@@ -318,6 +324,15 @@ def unanswered_words(calls: CallTally) -> str:
         f"{calls.unresolved:,} {what} no answer: they were written for a batch or cut off, and whatever is "
         f"asked again may be paid twice{paid}"
     )
+
+
+def lost_words(lost: LostAttempts) -> str:
+    """How many attempts may be billed beside the cost of the calls, and how much at most, "" where none."""
+    if not lost.attempts:
+        return ""
+    what = "attempt was" if lost.attempts == 1 else "attempts were"
+    most = "" if lost.at_most_micros is None else f" (at most {dollars(lost.at_most_micros)})"
+    return f"{lost.attempts:,} {what} lost and made again, and may be billed too{most}"
 
 
 def _unanswered(plan: RunPlan, failed: list[OpenUnit], left: int) -> Stopped:

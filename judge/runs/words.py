@@ -12,7 +12,7 @@ from judge.calls import CostSource
 from judge.runs import RunPlan, RunSummary, conditions, dollars
 from judge.runs.estimate import Estimate
 from judge.runs.pacing import Pace
-from judge.runs.summary import Spread, unanswered_words
+from judge.runs.summary import Spread, lost_words, unanswered_words
 
 _INDENT = 16
 _SOURCES = {
@@ -134,6 +134,8 @@ def summary_words(summary: RunSummary) -> Iterator[str]:
         yield "  open: " + ", ".join(open_)
     if summary.calls.made:
         yield f"  {_spent(summary)}"
+        if lost := lost_words(summary.lost):
+            yield f"  {lost}"
         yield f"  {_rates(summary)}"
     if summary.timing is not None:
         timing = summary.timing

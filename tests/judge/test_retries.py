@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import judge.fake_model
 from judge.calls import FAULTS, Fault, Message, ModelCallError, ModelReply, ModelRequest, NotSent
 from judge.fake_model import FakeTransport, failed, in_turn, said
-from judge.retries import Gate, RetryingClient, RetryPolicy, retry_after_seconds, utc_now
+from judge.retries import NO_MONEY, Gate, RetryingClient, RetryPolicy, retry_after_seconds, utc_now
 
 REQUEST = ModelRequest("fake/model", (Message("user", "?"),), 10)
 NOW = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
@@ -145,6 +145,27 @@ def test_faults_of_both_kinds_are_counted_apart() -> None:
         asyncio.run(client(in_turn(*map(failed, faults)), Clock()).complete(REQUEST))
     assert len(caught.value.attempts) == 5
     assert caught.value.fault is Fault.TIMEOUT
+
+
+def test_money_for_a_further_attempt_is_asked_for_only_after_one_that_may_be_billed() -> None:
+    """Refused, lost, refused, answered: asked once. Where it says no the call ends, and says so."""
+    faults = [Fault.OVERLOADED, Fault.TIMEOUT, Fault.OVERLOADED]
+    asked: list[bool] = []
+
+    def again() -> bool:
+        asked.append(True)
+        return True
+
+    answers = in_turn(*map(failed, faults), said("x"))
+    reply = asyncio.run(client(answers, Clock()).complete(REQUEST, again=again))
+    assert ([a.fault for a in reply.attempts], asked) == ([*faults, None], [True])
+    with pytest.raises(ModelCallError) as caught:
+        asyncio.run(client(in_turn(*map(failed, faults)), Clock()).complete(REQUEST, again=lambda: False))
+    assert [a.fault for a in caught.value.attempts] == faults[:2]
+    assert str(caught.value) == f"the fake model answers with the fault timeout; {NO_MONEY}"
+    with pytest.raises(ModelCallError) as caught:
+        asyncio.run(client(in_turn(failed(Fault.TIMEOUT)), Clock()).complete(REQUEST, again=again))
+    assert (len(caught.value.attempts), len(asked)) == (2, 2), "none after the last attempt"
 
 
 def test_the_client_closes_its_transport() -> None:

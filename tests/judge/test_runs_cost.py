@@ -11,17 +11,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibration.store.database import Store
-from judge.calls import Cost, CostSource, Fault, ModelCallError, ModelReply, ModelRequest, Prices
+from calibration.store.tallies import LostAttempts
+from judge.calls import (
+    Attempt,
+    Cost,
+    CostSource,
+    Fault,
+    ModelCallError,
+    ModelReply,
+    ModelRequest,
+    Prices,
+    Transport,
+)
 from judge.fake_model import FakeTransport, failed, said
-from judge.retries import RetryingClient
-from judge.runs import RunOptions, StopKind, Tariff, dollars, run_judge
+from judge.retries import NO_MONEY, RetryingClient
+from judge.runs import RunOptions, RunSummary, StopKind, Tariff, dollars, run_judge
 from judge.runs.budget import Budget
 from judge.runs.connect import tariff_of
 from judge.runs.estimate import CHARACTERS_A_TOKEN, TOKENS_A_REASON, estimate
+from judge.runs.words import summary_words
 from judge.spec import BaselineJudge, Endpoint, Parameters
 from rubrics.errors import DeclarationError
 from rubrics.order import OrderPolicy
 from tests.judge.cases import item, judge
+from tests.judge.cli.records import address, on, told
 from tests.judge.run_world import (
     Slow,
     adds_up,
@@ -94,30 +107,110 @@ def test_a_call_of_unknown_cost_counts_as_what_was_set_aside(sqlite_store: Store
     assert more.calls.made == 4
 
 
-def test_a_lost_attempt_counts_beside_the_one_that_is_answered(sqlite_store: Store) -> None:
-    """Each first attempt is lost after it was sent, each second costs 60: 160 a call, 1,000 are six calls."""
-    lay_down(sqlite_store, numbered(20), CHEAP)
+async def no_wait(_seconds: float) -> None:
+    """Waits between attempts take no time."""
+    await asyncio.sleep(0)
+
+
+def lossy(store: Store, transport: Transport, *, cap: int | None, at_once: int = 1) -> RunSummary:
+    """The run over a transport whose lost attempts are made again; each call may cost 100."""
+    return run_judge(
+        store,
+        planned(store, CHEAP),
+        lambda: RetryingClient(transport, rng=Random(1), sleep=no_wait),
+        options=RunOptions(concurrency=at_once, tariff=TARIFF, max_cost_micros=cap),
+    )
+
+
+def lost_at_first() -> FakeTransport:
+    """A provider of which each item's first attempt is lost and each other one costs 60."""
     tried: set[int] = set()
 
-    def lost_at_first(request: ModelRequest) -> ModelReply | ModelCallError:
+    def handle(request: ModelRequest) -> ModelReply | ModelCallError:
         if number_in(request) in tried:
             return answer("pass", micros=60)
         tried.add(number_in(request))
         return failed(Fault.CONNECTION_LOST)
 
-    async def no_wait(_seconds: float) -> None:
-        await asyncio.sleep(0)
+    return FakeTransport(handle)
 
-    provider = FakeTransport(lost_at_first)
-    summary = run_judge(
-        sqlite_store,
-        planned(sqlite_store, CHEAP),
-        lambda: RetryingClient(provider, rng=Random(1), sleep=no_wait),
-        options=RunOptions(concurrency=1, tariff=TARIFF, max_cost_micros=1_000),
-    )
+
+def test_a_lost_attempt_counts_beside_the_one_that_is_answered(sqlite_store: Store) -> None:
+    """Each first attempt is lost after it was sent, each second costs 60: 160 a call, 1,000 are six calls."""
+    lay_down(sqlite_store, numbered(20), CHEAP)
+    provider = lost_at_first()
+    summary = lossy(sqlite_store, provider, cap=1_000)
     assert (summary.done, len(provider.requests)) == (6, 12)
     assert summary.stopped is not None
     assert "$0.00096 of $0.001 are spent" in summary.stopped.sentence
+    assert (summary.calls.known_micros, summary.calls.unknown_cost) == (360, 0)
+    assert summary.lost == LostAttempts(6, 600)
+    assert summary.to_json()["cost"]["lost_beside"] == {"attempts": 6, "at_most_micros": 600}
+    words = "\n".join(summary_words(summary))
+    assert "  6 attempts were lost and made again, and may be billed too (at most $0.0006)\n" in words
+
+
+def test_a_later_process_counts_the_lost_attempts_of_earlier_ones(store: Store) -> None:
+    """960 of 1,000 may be billed: a second process makes no call; under 1,150 there is room for one more.
+
+    That one is lost, and a second attempt would pass the cap: it is not made, and the failure says why.
+    """
+    lay_down(store, numbered(20), CHEAP)
+    lossy(store, lost_at_first(), cap=1_000)
+    provider = lost_at_first()
+    assert lossy(store, provider, cap=1_000).done == 6
+    assert provider.requests == []
+    more = lossy(store, provider, cap=1_150)
+    assert (more.done, len(provider.requests)) == (6, 1)
+    assert more.errors == {"unreachable": 1}
+    assert more.first_error.endswith(NO_MONEY)
+    assert (more.calls.unknown_cost, more.calls.reserved_micros, more.lost) == (1, 100, LostAttempts(6, 600))
+    finished = lossy(store, lost_at_first(), cap=None)
+    assert (finished.complete, finished.lost) == (True, LostAttempts(20, 2_000))
+    shown = told(on(address(store))("judge", "cost", finished.run[:10], "--json"))
+    assert shown["lost_beside"] == {"attempts": 20, "at_most_micros": 2_000}
+    assert shown["recorded_micros"] == 20 * 60
+    words = on(address(store))("judge", "cost", finished.run[:10]).stdout
+    assert "  20 attempts were lost and made again, and may be billed too (at most $0.002)\n" in words
+
+
+class Lossy:
+    """A provider that loses a share of its replies, and what it may bill at most."""
+
+    def __init__(self, share: float, seed: int) -> None:
+        self._share, self._rng = share, Random(seed)
+        self.bill, self.in_flight, self.peak = Bill(), 0, 0
+
+    async def send(self, _request: ModelRequest) -> ModelReply:
+        """An answer that costs 60, or none for a call of up to 100."""
+        self.in_flight += 1
+        self.peak = max(self.peak, self.in_flight)
+        for _turn in range(self._rng.randrange(1, 40)):
+            await asyncio.sleep(0)
+        self.in_flight -= 1
+        if self._rng.random() < self._share:
+            self.bill.add(100)
+            raise failed(self._rng.choice([Fault.TIMEOUT, Fault.CONNECTION_LOST, Fault.BROKEN_REPLY]))
+        self.bill.add(60)
+        return answer("pass", micros=60)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize(("share", "seed"), [(0.6, 1), (0.6, 2), (0.6, 3), (1.0, 4)])
+def test_no_lost_attempts_pass_the_cap(sqlite_store: Store, share: float, seed: int) -> None:
+    """Four at once, most replies lost, one process after the other: never billed beyond the cap."""
+    lay_down(sqlite_store, numbered(60), CHEAP)
+    provider = Lossy(share, seed)
+    for _process in range(6):
+        summary = lossy(sqlite_store, provider, cap=2_050, at_once=4)
+        assert provider.bill.micros <= 2_050
+        calls, lost = summary.calls, summary.lost
+        assert calls.known_micros + calls.reserved_micros + lost.micros == provider.bill.micros
+        assert adds_up(summary)
+    assert provider.bill.micros > 2_050 - 100, "what is left is less than one call may cost"
+    assert provider.peak == (4 if share < 1 else 1)
 
 
 def test_a_refused_call_costs_nothing(sqlite_store: Store) -> None:
@@ -151,44 +244,99 @@ def test_what_is_set_aside_is_stored_with_the_intent(sqlite_store: Store) -> Non
     assert summary.calls.reserved_micros == math.ceil(size / 3) * 3 + 100 * 2
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
+class Bill:
+    """What a provider may bill at most, in millionths of a dollar."""
+
+    def __init__(self) -> None:
+        self.micros = 0
+
+    def add(self, micros: int) -> None:
+        """Count one attempt."""
+        self.micros += micros
+
+
+@settings(max_examples=80, derandomize=True, deadline=None)
 @given(
     cap=st.integers(0, 500),
-    calls=st.lists(st.tuples(st.integers(0, 120), st.one_of(st.none(), st.integers(0, 120))), max_size=20),
+    calls=st.lists(
+        st.tuples(
+            st.integers(0, 120),
+            st.lists(st.sampled_from(["lost", "refused"]), max_size=4),
+            st.one_of(st.none(), st.just("cut off"), st.just("uncounted"), st.integers(0, 120)),
+        ),
+        max_size=9,
+    ),
 )
-def test_a_budget_is_never_overspent(cap: int, calls: list[tuple[int, int | None]]) -> None:
-    """Whatever calls may cost and do cost, as long as none costs more than was set aside for it."""
+def test_a_budget_is_never_overspent(cap: int, calls: list[tuple[int, list[str], str | int | None]]) -> None:
+    """Calls at once whose attempts are lost, refused, answered, cut off: never billed beyond the cap.
 
-    async def spend() -> Budget:
-        budget = Budget(cap)
-        for most, cost in calls:
-            if await budget.set_aside(most):
-                assert budget.spent_micros + budget.set_aside_micros <= cap
-                budget.settle(most, None if cost is None else min(cost, most))
-        return budget
+    As long as none costs more than its most. What is spent is what may be billed; nothing stays set aside.
+    """
+    budget, bill = Budget(cap), Bill()
 
-    budget = asyncio.run(spend())
-    assert 0 <= budget.spent_micros <= cap
+    async def call(most: int, before: list[str], end: str | int | None) -> None:
+        money = await budget.set_aside(most)
+        if money is None:
+            return
+        attempts: list[Attempt] = []
+        for word in before:
+            bill.add(most if word == "lost" else 0)
+            attempts.append(attempt(Fault.TIMEOUT if word == "lost" else Fault.OVERLOADED))
+            await asyncio.sleep(0)
+            assert bill.micros <= budget.spent_micros + budget.set_aside_micros <= cap
+            if word == "lost" and not money.another():
+                end = None
+                break
+        if end is None:  # it has failed, or was never sent
+            lost = "lost" in before[: len(attempts)]
+            money.settle(attempts, None if lost else 0) if attempts else money.give_back()
+            return
+        cost = min(most, end) if isinstance(end, int) else most
+        bill.add(cost)
+        await asyncio.sleep(0)
+        if end == "cut off":
+            money.settle((), None)
+        else:
+            money.settle([*attempts, attempt(None)], cost if isinstance(end, int) else None)
+
+    async def all_at_once() -> None:
+        await asyncio.gather(*(call(*each) for each in calls))
+
+    asyncio.run(all_at_once())
+    assert budget.spent_micros == bill.micros <= cap
     assert budget.set_aside_micros == 0
 
 
+def attempt(fault: Fault | None) -> Attempt:
+    """An attempt that ended so."""
+    return Attempt(1, fault, None, 0, 0)
+
+
 def test_a_call_waits_for_the_change_of_those_in_flight() -> None:
-    """60 of 100 set aside: a call of 50 waits, and goes once the first turns out to cost 10."""
+    """60 of 100 set aside: a call of 50 waits, and goes once the first turns out to cost 10.
+
+    A further attempt does not wait: where there is no room for it now it is not made.
+    """
 
     async def wait() -> list[str]:
         budget, order = Budget(100), ["first"]
-        assert await budget.set_aside(60)
+        money = await budget.set_aside(60)
+        assert money is not None
+        assert not money.another()
 
         async def second() -> None:
-            assert await budget.set_aside(50)
+            other = await budget.set_aside(50)
+            assert other is not None
+            assert not other.another()
             order.append("second")
 
         task = asyncio.create_task(second())
         await asyncio.sleep(0)
         order.append("settled")
-        budget.settle(60, 10)
+        money.settle([attempt(None)], 10)
         await task
-        assert not await Budget(100).set_aside(101)
+        assert (budget.spent_micros, budget.set_aside_micros) == (10, 50)
+        assert await Budget(100).set_aside(101) is None
         return order
 
     assert asyncio.run(wait()) == ["first", "settled", "second"]

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from calibration.store.calls import add_calls, add_faults
+from dataclasses import replace
+from typing import Any
+
+from calibration.store.calls import CallEntry, add_calls, add_faults
 from calibration.store.database import Store
 from calibration.store.inserting import Added
-from calibration.store.tallies import CallTally, VerdictTally, models_of_run, tally_calls, tally_verdicts
+from calibration.store.tallies import (
+    CallTally,
+    LostAttempts,
+    VerdictTally,
+    lost_attempts,
+    models_of_run,
+    tally_calls,
+    tally_verdicts,
+)
 from calibration.store.verdicts import add_verdicts
 from rubrics.verdict import UnknownReason
 from tests.calibration.store.evidence import NOW, lay_down, verdict
@@ -34,6 +45,41 @@ def test_calls_are_counted_by_what_became_of_them(store: Store) -> None:
         assert tally.made == 5
         assert tally_verdicts(session=session, run_key=run) == [VerdictTally("pass", None, None, 2, 10, None)]
         assert tally_calls(session=session, run_key="other") == CallTally(0, 0, 0, 0, 0, 0)
+
+
+def test_lost_attempts_are_counted_beside_what_their_calls_cost(store: Store) -> None:
+    """Of an answered call each, of a failed one all but one, which is the call's own; refused ones never.
+
+    An answer that spells the word is no fault, and an attempt without a price leaves no amount of all.
+    """
+    lost, refused = {"fault": "timeout"}, {"fault": "overloaded"}
+    done = {"number": 3, "fault": None}
+    with store.write() as session:
+        run = lay_down(session).run_key
+        calls = [call(run, number) for number in range(5)]
+        add_calls(session=session, calls=calls, at=NOW)
+        answered(session, calls[0], 0, raw='{"fault":"timeout"}', fields={"attempts": [refused, lost, done]})
+        answered(session, calls[1], 1, cost_micros=None, fields={"attempts": [lost, lost, done]})
+        failures: list[tuple[CallEntry, int | None, list[dict[str, Any]]]] = [
+            (calls[2], None, [lost, lost, refused]),
+            (calls[3], 0, [refused]),
+            (calls[4], 3, [lost, done]),
+        ]
+        for each, cost, attempts in failures:
+            told = replace(fault(each, "timeout", cost), attempts=attempts)
+            add_faults(session=session, faults=[told], at=NOW)
+    with store.read() as session:
+        found = lost_attempts(session=session, run_key=run, maybe_billed={"timeout"})
+        assert (found, found.at_most_micros) == (LostAttempts(5, 500), 500)
+        assert lost_attempts(session=session, run_key="other", maybe_billed={"timeout"}) == LostAttempts()
+    with store.write() as session:
+        unpriced = call(run, 5, reserved_micros=None)
+        add_calls(session=session, calls=[unpriced], at=NOW)
+        answered(session, unpriced, 5, fields={"attempts": [lost, done]})
+    with store.read() as session:
+        found = lost_attempts(session=session, run_key=run, maybe_billed={"timeout"})
+        assert found.to_json() == {"attempts": 6, "at_most_micros": None}
+        assert (found.micros, found.unpriced) == (500, 1)
 
 
 def test_verdicts_are_tallied_by_what_they_say(store: Store) -> None:
