@@ -10,6 +10,7 @@ from sqlmodel import Session
 
 from calibration.rendering.text import counted
 from calibration.store.judges import StoredRun, get_judge, list_runs
+from calibration.store.tallies import LostAttempts
 from judge.calls import Prices
 from judge.cli.output import print_json, print_lines
 from judge.cli.stores import opened
@@ -89,6 +90,7 @@ def _together(paid: Sequence[_Paid]) -> dict[str, Any]:
         "calls": sum(each.spent.calls for each in paid),
         "recorded_micros": sum(each.spent.known_micros for each in paid),
         "calls_of_unknown_cost": sum(each.spent.unknown_cost for each in paid),
+        "lost_beside": sum((each.spent.lost_attempts for each in paid), LostAttempts()).to_json(),
         "by": total,
     }
 

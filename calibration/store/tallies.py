@@ -99,6 +99,12 @@ class LostAttempts:
     unpriced: int = 0
     """Those of them for which it is not known."""
 
+    def __add__(self, other: LostAttempts) -> LostAttempts:
+        """Those of two runs together."""
+        return LostAttempts(
+            self.attempts + other.attempts, self.micros + other.micros, self.unpriced + other.unpriced
+        )
+
     @property
     def at_most_micros(self) -> int | None:
         """What they may be billed at most; None where that is not known of each."""
@@ -109,13 +115,16 @@ class LostAttempts:
         return {"attempts": self.attempts, "at_most_micros": self.at_most_micros}
 
 
-def lost_attempts(*, session: Session, run_key: str, maybe_billed: Collection[str]) -> LostAttempts:
+def lost_attempts(
+    *, session: Session, run_key: str, maybe_billed: Collection[str], answered: bool = True
+) -> LostAttempts:
     """The attempts of the run's calls that ended in one of these faults and may be billed beside their calls.
 
-    Of a call that was cut off, and of a reply whose text was erased, no attempt is known.
+    Of a call that was cut off, and of a reply whose text was erased, no attempt is known. Without `answered`
+    the calls that brought a verdict are not looked through: each is known to have taken one attempt.
     """
     attempts = micros = unpriced = 0
-    for made, cost, at_most in _tried_again(session, run_key):
+    for made, cost, at_most in _tried_again(session, run_key, answered=answered):
         lost = sum(each.get("fault") in maybe_billed for each in made)
         replied = bool(made) and made[-1].get("fault") is None
         beside = lost if replied or cost is not None else max(0, lost - 1)
@@ -126,12 +135,12 @@ def lost_attempts(*, session: Session, run_key: str, maybe_billed: Collection[st
 
 
 def _tried_again(
-    session: Session, run_key: str
+    session: Session, run_key: str, *, answered: bool
 ) -> Iterator[tuple[Sequence[Mapping[str, Any]], int | None, int | None]]:
     """The attempts of each call that may have lost one, its cost, and the most of one attempt."""
     for made, cost, at_most in stream(session, _FAULTS.params(run=run_key)):
         yield json.loads(made), cost, at_most
-    for reply, cost, at_most in stream(session, _REPLIES.params(run=run_key)):
+    for reply, cost, at_most in stream(session, _REPLIES.params(run=run_key)) if answered else ():
         yield json.loads(reply).get("fields", {}).get("attempts", ()), cost, at_most
 
 

@@ -121,9 +121,9 @@ class Engine:
         self._reader = Reader(store, plan, run_key, in_flight=options.concurrency)
         self._askers: list[asyncio.Task[None]] = []
         self._crash: Exception | None = None
-        self._budget = Budget(options.max_cost_micros)
         self._done = 0
         self._fresh = False
+        self.budget = Budget(options.max_cost_micros)
         self.clocked = Clocked()
         self.done_before = 0
         self.note = ""
@@ -146,7 +146,7 @@ class Engine:
 
     async def _work(self) -> None:
         options = self._options
-        self._budget = await self._reader.aside(self._open_budget)
+        self.budget = await self._reader.aside(self._open_budget)
         self._bench = await self._reader.aside(self._seat)
         self._recorder = Recorder(
             self._store,
@@ -277,7 +277,7 @@ class Engine:
     async def _set_aside(self, call: Prepared) -> Hold | None:
         """The money for the call; None where the run stops by its cap."""
         at_most = self._options.tariff.at_most(call.request)
-        money = await self._budget.set_aside(at_most)
+        money = await self.budget.set_aside(at_most)
         if money is None:
             self.stop(StopKind.COST_CAP, self._cap_reached(at_most or 0))
         return money
@@ -403,7 +403,7 @@ class Engine:
     def _tell(self) -> None:
         if self._on_progress is not None:
             why = self.stopped.kind if self.stopped else None
-            spent = self._budget.spent_micros
+            spent = self.budget.spent_micros
             stopping, interrupted = why is not None, why is StopKind.INTERRUPTED
             failed = self._provider.failed
             self._on_progress(
@@ -416,7 +416,7 @@ class Engine:
         return self.stopped is not None or self._crash is not None or self._recorder.failure is not None
 
     def _cap_reached(self, needed: int) -> str:
-        cap, spent = self._options.max_cost_micros or 0, self._budget.spent_micros
+        cap, spent = self._options.max_cost_micros or 0, self.budget.spent_micros
         return (
             f"the next call may cost up to {dollars(needed)}, and {dollars(spent)} of {dollars(cap)} are "
             "spent: raise the cap to go on"

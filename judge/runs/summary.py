@@ -99,6 +99,8 @@ class Timing:
     """Waited before that: back-off, a provider's Retry-After, and for room."""
     seconds: float
     """Of the whole process."""
+    tried_again: bool = False
+    """Whether one of them took more than one attempt."""
 
     @property
     def per_minute(self) -> float:
@@ -120,17 +122,20 @@ class Clocked:
 
     def __init__(self) -> None:
         self._answer, self._queue = array("I"), array("I")
+        self._tried_again = False
 
     def add(self, attempts: Sequence[Attempt]) -> None:
         """Take the attempts of one answered call."""
         self._answer.append(min(attempts[-1].latency_ms, _LONGEST_MS))
         self._queue.append(min(sum(each.waited_ms for each in attempts), _LONGEST_MS))
+        self._tried_again |= len(attempts) > 1
 
     def timing(self, seconds: float) -> Timing | None:
         """The percentiles so far; None without a call."""
         if not self._answer:
             return None
-        return Timing(len(self._answer), _spread(self._answer), _spread(self._queue), seconds)
+        spreads = _spread(self._answer), _spread(self._queue)
+        return Timing(len(self._answer), *spreads, seconds, self._tried_again)
 
 
 _LONGEST_MS = 2**31 - 1
@@ -293,7 +298,12 @@ def summarise(
         first_error=failed[0].sentence if failed else "",
         note=note,
         timing=timing,
-        lost=lost_attempts(session=session, run_key=run_key, maybe_billed=MAYBE_PAID),
+        lost=lost_attempts(
+            session=session,
+            run_key=run_key,
+            maybe_billed=MAYBE_PAID,
+            answered=bool(done_before) or timing is None or timing.tried_again,
+        ),
         stopped=stopped or (_unanswered(plan, failed, left) if left else None),
     )
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibration.store.database import Store
+from calibration.store.judges import RunOrigin, add_run
 from calibration.store.tallies import LostAttempts
 from judge.calls import (
     Attempt,
@@ -25,9 +26,10 @@ from judge.calls import (
 )
 from judge.fake_model import FakeTransport, failed, said
 from judge.retries import NO_MONEY, RetryingClient
-from judge.runs import RunOptions, RunSummary, StopKind, Tariff, dollars, run_judge
+from judge.runs import RunOptions, RunPlan, RunSummary, StopKind, Tariff, dollars, run_judge
 from judge.runs.budget import Budget
 from judge.runs.connect import tariff_of
+from judge.runs.engine import Engine
 from judge.runs.estimate import CHARACTERS_A_TOKEN, TOKENS_A_REASON, estimate
 from judge.runs.words import summary_words
 from judge.spec import BaselineJudge, Endpoint, Parameters
@@ -36,6 +38,7 @@ from rubrics.order import OrderPolicy
 from tests.judge.cases import item, judge
 from tests.judge.cli.records import address, on, told
 from tests.judge.run_world import (
+    NOW,
     Slow,
     adds_up,
     answer,
@@ -105,6 +108,49 @@ def test_a_call_of_unknown_cost_counts_as_what_was_set_aside(sqlite_store: Store
     assert (summary.done, summary.errors, summary.pending) == (3, {"timeout": 1}, 5)
     more = carried_out(sqlite_store, plan, unknown_cost, tariff=TARIFF, max_cost_micros=450)
     assert more.calls.made == 4
+
+
+@pytest.mark.parametrize("end", ["stop", "abandon"])
+def test_what_was_set_aside_is_settled_however_a_run_ends(sqlite_store: Store, end: str) -> None:
+    """Stopped or given up while four calls are tried again and again: nothing stays set aside."""
+    lay_down(sqlite_store, numbered(60), CHEAP)
+    provider = Lossy(0.3, 5)
+
+    async def ended() -> Budget:
+        plan = planned(sqlite_store, CHEAP)
+        options = RunOptions(concurrency=4, tariff=TARIFF, max_cost_micros=10_000, patience_s=0.0)
+        client = RetryingClient(provider, rng=Random(1), sleep=no_wait)
+        engine = Engine(sqlite_store, plan, recorded(sqlite_store, plan), client=client, options=options)
+        work = asyncio.create_task(engine.work())
+        while provider.peak < 4 or provider.in_flight < 2:
+            await asyncio.sleep(0)
+        assert engine.budget.set_aside_micros > 0
+        if end == "abandon":
+            engine.abandon()
+        engine.stop(StopKind.INTERRUPTED, "enough")
+        await asyncio.wait_for(work, 30)
+        return engine.budget
+
+    budget = asyncio.run(ended())
+    assert budget.set_aside_micros == 0
+    assert budget.spent_micros >= provider.bill.micros > 0
+    assert (end == "abandon") == (budget.spent_micros > provider.bill.micros)
+
+
+def recorded(store: Store, plan: RunPlan) -> str:
+    """The key of the run, recorded as begun."""
+    with store.write() as session:
+        return add_run(
+            session=session,
+            judge_digest=plan.judge.digest,
+            rubric_digest=plan.rubric.digest,
+            dataset=plan.dataset,
+            set_digest=None,
+            origin=RunOrigin.RUN,
+            plan=plan.content,
+            units=plan.units,
+            at=NOW,
+        )
 
 
 async def no_wait(_seconds: float) -> None:

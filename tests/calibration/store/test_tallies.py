@@ -71,6 +71,8 @@ def test_lost_attempts_are_counted_beside_what_their_calls_cost(store: Store) ->
     with store.read() as session:
         found = lost_attempts(session=session, run_key=run, maybe_billed={"timeout"})
         assert (found, found.at_most_micros) == (LostAttempts(5, 500), 500)
+        failed = lost_attempts(session=session, run_key=run, maybe_billed={"timeout"}, answered=False)
+        assert (failed, failed + found) == (LostAttempts(2, 200), LostAttempts(7, 700))
         assert lost_attempts(session=session, run_key="other", maybe_billed={"timeout"}) == LostAttempts()
     with store.write() as session:
         unpriced = call(run, 5, reserved_micros=None)
