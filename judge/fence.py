@@ -133,8 +133,8 @@ def fence(texts: Sequence[Fenced], *, end_mark: str) -> str:
 
     Raises ValueError where a text holds one of the marks, which it cannot by chance.
     """
-    marks = {end_mark, *(text.mark for text in texts)}
-    if any(one in text.text for one in marks for text in texts):
+    together = "\n".join([text.text for text in texts])  # a mark is letters only: none spans two texts
+    if end_mark in together or any(text.mark in together for text in texts if text.mark != end_mark):
         raise ValueError("an item's text holds the mark of its own fence; use another secret")
     shown_texts = [f"<<<{text.block} {text.mark} {text.title}\n{text.text}" for text in texts]
     return "\n".join((*shown_texts, f"<<<END {end_mark}"))

@@ -272,9 +272,12 @@ def _blocks(texts: Material, around: Frame, call_marks: Marks) -> Iterator[Fence
 
     Where the judge declares it, input and outputs come first.
     """
-    inputs = [piece for piece in texts.pieces if piece.field.key == "input"]
-    outputs = [piece for piece in texts.pieces if piece.field.key in ALL_OUTPUTS]
-    evidence = [piece for piece in texts.pieces if piece.field.key not in {"input", *ALL_OUTPUTS}]
+    inputs: list[Piece] = []
+    outputs: list[Piece] = []
+    evidence: list[Piece] = []
+    for piece in texts.pieces:
+        key = piece.field.key
+        (inputs if key == "input" else outputs if key in ALL_OUTPUTS else evidence).append(piece)
     yield from _beside(inputs if around.candidate_first else (*evidence, *inputs), call_marks)
     titles = ("First output", "Second output") if len(outputs) == 2 else ("Output",)
     shown = shown_in(around.order, outputs) if len(outputs) == 2 else outputs
@@ -289,7 +292,12 @@ def _beside(beside: Iterable[Piece], call_marks: Marks) -> Iterator[Fenced]:
     for piece in beside:
         kind = _KINDS[piece.field.source]
         own = call_marks.call if kind is Block.CANDIDATE else call_marks.run
-        yield Fenced(kind, " ".join(piece.field.title.split()), piece.shown.text, own)
+        yield Fenced(kind, _one_line(piece.field.title), piece.shown.text, own)
+
+
+@lru_cache(maxsize=256)
+def _one_line(title: str) -> str:
+    return " ".join(title.split())
 
 
 def _object(judge: ModelJudge) -> str:

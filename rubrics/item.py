@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Self
@@ -18,6 +19,9 @@ MAX_ID = 512
 """Characters of an id; a longer one no longer fits a database index."""
 
 
+_CONTROL = re.compile(r"[\x00-\x1f]")
+
+
 class Split(StrEnum):
     """What an item may be used for."""
 
@@ -31,7 +35,7 @@ def _usable_id(text: str) -> str:
         raise ValueError(f"{shown(text)} is blank; write at least one character")
     if len(text) > MAX_ID:
         raise ValueError(f"{shown(text)} has {len(text):,} characters; an id has at most {MAX_ID}")
-    if any(ord(character) < 32 for character in text):
+    if _CONTROL.search(text):
         raise ValueError(f"{shown(text)} holds a control character; an id is one line of text")
     return text
 
