@@ -53,7 +53,7 @@ from judge.runs.units import CHUNK, all_items
 from judge.spec import ModelJudge
 from rubrics.errors import DeclarationError
 
-GROUPS_A_ROUND = 4
+GROUPS_A_ROUND = 8
 """Commits among which the intents of all calls in flight are spread: else they start and end all at once."""
 LEAST_AT_ONCE = 8
 

@@ -39,7 +39,12 @@ PATIENCE_S = 20.0
 """How long a database that may come back is waited for."""
 FIRST_WAIT_S = 0.2
 BEHIND = 4
-"""Full groups in a row after which one takes all that waits: large ones cost least, and all wait by then."""
+"""Full groups in a row in the thread after which one takes all that waits: large ones cost least, and all
+wait by then."""
+FULL_LOAD = 0.6
+"""Of a core: a process that takes more is short of processor time, and groups take all that waits too."""
+LOOKED_AT_S = 0.25
+"""Over how long that is looked at."""
 GATHER_S = 0.003
 """How long a group gathers: a commit costs as much as eight judgments, and a call takes far longer."""
 LONGEST_S = 0.25
@@ -91,6 +96,26 @@ class _Group:
             self.faults.append(entry)
 
 
+class Load:
+    """How much of a core this process takes."""
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, processor: Callable[[], float] = time.process_time
+    ) -> None:
+        self._clock, self._processor = clock, processor
+        self._since, self._taken = clock(), processor()
+        self._full = False
+
+    def is_full(self) -> bool:
+        """Whether it was short of processor time when that was looked at last."""
+        now = self._clock()
+        if now - self._since >= LOOKED_AT_S:
+            taken = self._processor()
+            self._full = taken - self._taken >= FULL_LOAD * (now - self._since)
+            self._since, self._taken = now, taken
+        return self._full
+
+
 class Recorder:
     """The writer of one run; an async context manager that has stored everything when its block ends.
 
@@ -107,6 +132,7 @@ class Recorder:
         backlog: int,
         at_once: int,
         patience_s: float = PATIENCE_S,
+        load: Load | None = None,
     ) -> None:
         """Take so many intents a group at most, and let who answers wait behind so many answers."""
         self._store = store
@@ -124,6 +150,8 @@ class Recorder:
         self._intents = self._answers = 0
         """How many of these there are in it."""
         self._full_in_a_row = 0
+        """Groups that went to the thread, since one was not full."""
+        self._load = load or Load()
         self._kept: KeptWriter | None = None
         """By which groups are stored in the event loop; None where the database may be waited for."""
         self._open = ExitStack()
@@ -182,14 +210,14 @@ class Recorder:
     def _next_group(self) -> _Group:
         """The oldest of what was handed over, up to the last intent that it may hold."""
         group = _Group()
-        most = self._at_once if self._full_in_a_row < BEHIND else len(self._handed)
+        behind = self._load.is_full() or self._full_in_a_row >= BEHIND
+        most = len(self._handed) if behind else self._at_once
         while self._handed and len(group.calls) < most:
             entries, turn = self._handed.popleft()
             for entry in entries:
                 group.add(entry)
             if turn is not None:
                 group.waiting.append(turn)
-        self._full_in_a_row = self._full_in_a_row + 1 if len(group.calls) >= self._at_once else 0
         self._intents -= len(group.calls)
         self._answers -= len(group.verdicts) + len(group.faults)
         return group
@@ -209,7 +237,11 @@ class Recorder:
                     await asyncio.sleep(GATHER_S)
                 group = self._next_group()
                 try:
-                    if not await self._stored_here(group):
+                    if await self._stored_here(group):
+                        self._full_in_a_row = 0
+                    else:
+                        full = len(group.calls) >= self._at_once
+                        self._full_in_a_row = self._full_in_a_row + 1 if full else 0
                         await loop.run_in_executor(self._thread, self._commit, group)
                 except Exception as error:  # noqa: BLE001  whoever waits for the group is told
                     self._fail(error, group)

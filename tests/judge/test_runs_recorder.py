@@ -13,7 +13,7 @@ import pytest
 
 from calibration.store.calls import CallEntry, FaultEntry
 from judge.runs.entries import not_sent
-from judge.runs.recorder import BEHIND, LONGEST_S, Recorder
+from judge.runs.recorder import BEHIND, FULL_LOAD, LONGEST_S, LOOKED_AT_S, Load, Recorder
 from rubrics.errors import StoreError
 from tests.judge.run_world import NOW
 
@@ -40,12 +40,23 @@ class NoStore:
         yield "kept"
 
 
+class SaidLoad(Load):
+    """A load that is what a test says."""
+
+    full = False
+
+    def is_full(self) -> bool:
+        """As the test says."""
+        return self.full
+
+
 class Written(Recorder):
     """A writer that keeps what it should store, and takes its time over a commit."""
 
     def __init__(self, *, at_once: int, fails_at: int | None = None, dialect: str = "postgresql") -> None:
         store: Any = NoStore(dialect)
-        super().__init__(store, "run", now=lambda: NOW, backlog=1_000, at_once=at_once)
+        self.load = SaidLoad()
+        super().__init__(store, "run", now=lambda: NOW, backlog=1_000, at_once=at_once, load=self.load)
         self.groups: list[tuple[list[str], list[str]]] = []
         self.refuses: list[StoreError] = []
         """What storing in the event loop ends with, one after the other."""
@@ -163,3 +174,30 @@ def test_a_slow_disk_does_not_hold_up_the_calls() -> None:
     recorder.takes_s = LONGEST_S * 1.1
     assert set(asyncio.run(asked(recorder, [intent(number) for number in range(3)]))) == {None}
     assert recorder.threads == [False, True, True]
+
+
+def test_groups_stay_small_in_the_event_loop_until_processor_time_is_short() -> None:
+    """There the calls of a group begin as soon as it is stored; large groups cost least."""
+    for full, sizes in ((False, [8] * 8), (True, [64])):
+        recorder = Written(at_once=8, dialect="sqlite")
+        recorder.load.full = full
+        assert set(asyncio.run(asked(recorder, [intent(number) for number in range(64)]))) == {None}
+        assert [len(stored) for stored, _ in recorder.groups] == sizes
+
+
+def test_the_load_is_that_of_the_last_quarter_of_a_second() -> None:
+    """Looked at once in it: a short burst is no load, and one that has ended is none any more."""
+    clock, taken = [0.0], [0.0]
+    load = Load(lambda: clock[0], lambda: taken[0])
+    said = []
+    for seconds, processor in (
+        (0.1, 0.1),
+        (LOOKED_AT_S, 0.0),
+        (LOOKED_AT_S, FULL_LOAD),
+        (0.01, 0.0),
+        (1.0, 0.2),
+    ):
+        clock[0] += seconds
+        taken[0] += processor
+        said.append(load.is_full())
+    assert said == [False, False, True, True, False]
