@@ -221,7 +221,7 @@ def read_items(*, session: Session, keys: Sequence[str]) -> list[tuple[str, Item
 
 def read_bound_items(*, session: Session, keys: Sequence[str]) -> list[tuple[ItemRef, Item | ErasedItem]]:
     """As read_items(), each with what a verdict on it is bound to, so that no digest is made again."""
-    found = {row.key: _stored(row) for row in session.connection().execute(_BY_KEY, {"keys": list(keys)})}
+    found = {row.key: _stored(row) for row in session.connection().execute(_BY_KEY, {"keys": list(keys)}).all()}
     texts = read_payloads(session=session, digests=[each.content_digest for each in found.values()])
     known = [found[key] for key in keys if key in found]
     return [
@@ -311,9 +311,13 @@ _WITHOUT_TEXT = sa.select(
 _BY_KEY = _WITHOUT_TEXT.where(_COLUMNS.key.in_(sa.bindparam("keys", expanding=True)))
 
 
+_SPLITS = {each.value: each for each in Split}
+
+
 def _stored(row: Sequence[Any]) -> StoredItem:
     key, item_id, content, group, tags, split, system, family = row
-    return StoredItem(key, item_id, content, group, json.loads(tags), Split(split), system, family)
+    said = {} if tags == "{}" else json.loads(tags)
+    return StoredItem(key, item_id, content, group, said, _SPLITS[split], system, family)
 
 
 def _full(stored: StoredItem, text: StoredText | Erased) -> Item | ErasedItem:

@@ -121,7 +121,7 @@ def read_payloads(*, session: Session, digests: Collection[str]) -> dict[str, St
     """
     found: dict[str, StoredText | Erased] = {}
     for batch in batches(dict.fromkeys(digests)):
-        for row in session.connection().execute(_BY_DIGEST, {"digests": batch}):
+        for row in session.connection().execute(_BY_DIGEST, {"digests": batch}).all():
             found[row.digest] = _read(row)
     return found
 
