@@ -221,7 +221,8 @@ def read_items(*, session: Session, keys: Sequence[str]) -> list[tuple[str, Item
 
 def read_bound_items(*, session: Session, keys: Sequence[str]) -> list[tuple[ItemRef, Item | ErasedItem]]:
     """As read_items(), each with what a verdict on it is bound to, so that no digest is made again."""
-    found = {row.key: _stored(row) for row in session.connection().execute(_BY_KEY, {"keys": list(keys)}).all()}
+    rows = session.connection().execute(_BY_KEY, {"keys": list(keys)}).all()
+    found = {row.key: _stored(row) for row in rows}
     texts = read_payloads(session=session, digests=[each.content_digest for each in found.values()])
     known = [found[key] for key in keys if key in found]
     return [
