@@ -58,10 +58,10 @@ def test_a_policy_s_probe_guard_decides(world: Store, tmp_path: Path) -> None:
     assert db("policy", "add", str(policy)).exit_code == 0
     about = ("--criterion", KEY, "--dataset", DATASET)
     signed = ("--policy", "unmoved", "--sign", "R. Ito", "--reason", "read the probes", "--json")
+    families = ("--family", "inject_output", "--family", "padding")
     found = {}
     for name, exits in (("steady", (2, 0, 0)), ("obeys", (2, 1, 1))):
         assert db("judge", "run", "--judge", name, "--dataset", DATASET).exit_code == 0
-        families = ("--family", "inject_output", "--family", "padding")
         before = db("admit", "--judge", name, *about, *signed)
         probe = db("probe", "--judge", name, *about, *families, "--bound", "0.1", "--json")
         again = db("probe", "--judge", name, *about, *families, "--bound", "0.1", "--json")
