@@ -61,7 +61,7 @@ def run_judge(
         StoreError: the database failed for good; what was stored before stays.
         KeyboardInterrupt: a second Ctrl-C.
     """
-    return _finished(
+    return in_own_loop(
         run_judge_async(
             store, plan, client_factory, served_at=served_at, options=options, on_progress=on_progress
         )
@@ -98,10 +98,10 @@ def run_in_turn(store: Store, asked: Sequence[Asked]) -> list[RunSummary]:
 
     Each plan is of turns.in_turn(). Raises what run_judge() does.
     """
-    return _finished(_carry_out(store, asked))
+    return in_own_loop(_carry_out(store, asked))
 
 
-def _finished(work: Coroutine[Any, Any, T]) -> T:
+def in_own_loop(work: Coroutine[Any, Any, T]) -> T:
     """What the work comes to in an event loop of its own: uvloop's, where that can be had."""
     factory: Callable[[], asyncio.AbstractEventLoop] | None = None
     with suppress(ImportError):  # there is none for Windows

@@ -175,6 +175,7 @@ def _raw(address: str, items: int) -> tuple[float, float]:
     from judge.grading import Prepared, prepare, sit
     from judge.model_client import LiteLLMTransport
     from judge.question import Question
+    from judge.runs.run import in_own_loop
     from rubrics.order import Order
     from tests.judge.cases import POINTWISE, STATES
     from tests.judge.run_world import numbered
@@ -196,7 +197,7 @@ def _raw(address: str, items: int) -> tuple[float, float]:
         await asyncio.gather(*(one(given) for given in arguments))
 
     began, cpu = time.perf_counter(), time.process_time()
-    asyncio.run(loop())
+    in_own_loop(loop())  # the loop that a run has, so that it is no advantage of ours
     return time.perf_counter() - began, time.process_time() - cpu
 
 
