@@ -33,6 +33,11 @@ class CallTally:
     """Calls whose cost is not known, unresolved ones included."""
     reserved_micros: int
     """What the calls of unknown cost were expected to cost at most, as far as it was."""
+    unpriced_in: int = 0
+    """Tokens of the calls of unknown cost for which nothing was set aside, as far as they are counted."""
+    unpriced_out: int = 0
+    unpriced_uncounted: int = 0
+    """Of those calls the ones whose tokens are not counted."""
 
     @property
     def made(self) -> int:
@@ -235,6 +240,8 @@ def _tally() -> sa.Executable:
             _VERDICT.call_key,
             sa.func.max(sa.case((_VERDICT.cost_micros.is_not(None), 1), else_=0)).label("priced"),
             sa.func.sum(sa.case((_FIRST_OF_CALL, _VERDICT.cost_micros))).label("cost"),
+            sa.func.sum(sa.case((_FIRST_OF_CALL, _VERDICT.tokens_in))).label("sent"),
+            sa.func.sum(sa.case((_FIRST_OF_CALL, _VERDICT.tokens_out))).label("got"),
         )
         .select_from(_VERDICTS_WITH_CALLS)
         .where(_VERDICT.run_key == run, _VERDICT.call_key.is_not(None))
@@ -246,6 +253,9 @@ def _tally() -> sa.Executable:
     unresolved = sa.and_(silent, _FAULT.call_key.is_(None))
     # a call with a fault and a verdict was taken from a batch twice, and was paid once
     unknown = sa.or_(sa.and_(silent, _FAULT.cost_micros.is_(None)), said.priced == 0)
+    unpriced = sa.and_(unknown, _CALL.reserved_micros.is_(None))
+    counted = sa.and_(unpriced, said.sent.is_not(None), said.got.is_not(None))
+    uncounted = sa.and_(unpriced, sa.or_(said.sent.is_(None), said.got.is_(None)))
     known = sa.func.coalesce(sa.case((silent, _FAULT.cost_micros), else_=said.cost), 0)
     return (
         sa.select(
@@ -255,6 +265,9 @@ def _tally() -> sa.Executable:
             sa.func.sum(known).label("known_micros"),
             _counted(unknown).label("unknown_cost"),
             sa.func.sum(sa.case((unknown, _CALL.reserved_micros))).label("reserved_micros"),
+            sa.func.sum(sa.case((counted, said.sent))).label("unpriced_in"),
+            sa.func.sum(sa.case((counted, said.got))).label("unpriced_out"),
+            _counted(uncounted).label("unpriced_uncounted"),
         )
         .select_from(table_of(JudgeCallRow))
         .outerjoin(answered, said.call_key == _CALL.key)

@@ -19,9 +19,25 @@ from typing import Any
 
 from sqlmodel import Session
 
+from calibration.rendering.text import counted
 from calibration.store.database import Store
-from calibration.store.tallies import lost_attempts, models_of_run, tally_calls, tally_verdicts
-from judge.calls import MAYBE_PAID, Fault, MayTryAgain, ModelCallError, ModelClient, ModelReply, NotSent
+from calibration.store.tallies import (
+    CallTally,
+    lost_attempts,
+    models_of_run,
+    tally_calls,
+    tally_verdicts,
+)
+from judge.calls import (
+    MAYBE_PAID,
+    Fault,
+    MayTryAgain,
+    ModelCallError,
+    ModelClient,
+    ModelReply,
+    NotSent,
+    Tokens,
+)
 from judge.grading import (
     JudgeVerdict,
     Prepared,
@@ -197,17 +213,29 @@ class Engine:
             calls = tally_calls(session=session, run_key=self._run_key)
             self._models = set(models_of_run(session=session, run_key=self._run_key))
             self._fresh = not (said or calls.intended)
-            lost = self._lost_before(session)
+            spent = self._spent_before(session, calls)
         self.done_before = self._done = sum(each.units for each in said)
         self._provider.answered_before = bool(self.done_before)
-        spent = calls.known_micros + calls.reserved_micros + lost
         return Budget(self._options.max_cost_micros, spent_micros=spent)
 
-    def _lost_before(self, session: Session) -> int:
-        """What lost attempts of earlier processes may be billed at most; not looked for without a cap."""
-        if self._fresh or self._options.max_cost_micros is None:
-            return 0
-        return lost_attempts(session=session, run_key=self._run_key, maybe_billed=MAYBE_PAID).micros
+    def _spent_before(self, session: Session, calls: CallTally) -> int:
+        """What earlier processes of the run may have spent at most; lost attempts are looked for under a cap.
+
+        Calls that were made without a price are counted by their tokens and the prices of now. Raises
+        DeclarationError where a cap is to be kept over calls of which neither is recorded.
+        """
+        spent, prices = calls.known_micros + calls.reserved_micros, self._options.tariff.prices
+        if self._fresh or self._options.max_cost_micros is None or prices is None:
+            return spent
+        lost = lost_attempts(session=session, run_key=self._run_key, maybe_billed=MAYBE_PAID)
+        if untold := calls.unpriced_uncounted + lost.unpriced:
+            raise DeclarationError(
+                f"{counted(untold, 'call or attempt', 'calls or attempts')} of this run may have been paid "
+                "when no price was known, and how much is not recorded, so no cap over the whole run can be "
+                "kept: go on without --max-cost"
+            )
+        unpriced = prices.cost(Tokens(calls.unpriced_in, 0, calls.unpriced_out))
+        return spent + lost.micros + (unpriced.micros or 0)
 
     def _seat(self) -> Bench:
         with self._store.read() as session:

@@ -331,8 +331,8 @@ def unanswered_words(calls: CallTally) -> str:
     what = "call of this run has" if calls.unresolved == 1 else "calls of this run have"
     paid = f" (up to {dollars(calls.reserved_micros)})" if calls.reserved_micros else ""
     return (
-        f"{calls.unresolved:,} {what} no answer: they were written for a batch or cut off, and whatever is "
-        f"asked again may be paid twice{paid}"
+        f"{calls.unresolved:,} {what} no answer stored: they are out in a batch or were cut off, and what "
+        f"is asked again may be paid twice{paid}"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -22,6 +23,7 @@ from judge.calls import (
     ModelReply,
     ModelRequest,
     Prices,
+    Tokens,
     Transport,
 )
 from judge.fake_model import FakeTransport, failed, said
@@ -108,6 +110,38 @@ def test_a_call_of_unknown_cost_counts_as_what_was_set_aside(sqlite_store: Store
     assert (summary.done, summary.errors, summary.pending) == (3, {"timeout": 1}, 5)
     more = carried_out(sqlite_store, plan, unknown_cost, tariff=TARIFF, max_cost_micros=450)
     assert more.calls.made == 4
+
+
+def five_then_refused(reply: ModelReply) -> FakeTransport:
+    """A model that gives the reply five times and then no more."""
+    replies = iter([reply] * 5)
+    return FakeTransport(lambda request: next(replies, None) or failed(Fault.AUTH))
+
+
+def test_calls_of_earlier_processes_without_prices_count_by_their_tokens(store: Store) -> None:
+    """Five of 40 tokens each were made before a price was given: 200 of the cap of 450 are spent."""
+    lay_down(store, numbered(9), CHEAP)
+    plan = planned(store, CHEAP)
+    first = five_then_refused(replace(answer("pass"), tokens=Tokens(7, 3, 40)))
+    assert carried_out(store, plan, first, concurrency=1).done == 5
+    more = carried_out(store, plan, costs(100), tariff=TARIFF, max_cost_micros=450, concurrency=1)
+    assert (more.done, more.calls.known_micros, more.stopped and more.stopped.kind) == (
+        *(7, 200),
+        StopKind.COST_CAP,
+    )
+
+
+def test_a_cap_over_calls_of_which_nothing_is_recorded_is_refused(sqlite_store: Store) -> None:
+    """Neither price nor tokens: nothing is asked, and without a cap the run goes on."""
+    uncounted = five_then_refused(replace(answer("pass"), tokens=Tokens()))
+    lay_down(sqlite_store, numbered(9), CHEAP)
+    plan = planned(sqlite_store, CHEAP)
+    assert carried_out(sqlite_store, plan, uncounted, concurrency=1).done == 5
+    again = costs(10)
+    with pytest.raises(DeclarationError, match="5 calls or attempts of this run may have been paid when no"):
+        carried_out(sqlite_store, plan, again, tariff=TARIFF, max_cost_micros=10_000)
+    assert again.requests == []
+    assert carried_out(sqlite_store, plan, again, tariff=TARIFF).complete
 
 
 @pytest.mark.parametrize("end", ["stop", "abandon"])

@@ -40,7 +40,13 @@ def test_calls_are_counted_by_what_became_of_them(store: Store) -> None:
     with store.read() as session:
         tally = tally_calls(session=session, run_key=run)
         assert tally == CallTally(
-            intended=6, not_made=1, unresolved=2, known_micros=7, unknown_cost=4, reserved_micros=300
+            intended=6,
+            not_made=1,
+            unresolved=2,
+            known_micros=7,
+            unknown_cost=4,
+            reserved_micros=300,
+            unpriced_uncounted=1,
         )
         assert tally.made == 5
         assert tally_verdicts(session=session, run_key=run) == [VerdictTally("pass", None, None, 2, 10, None)]
