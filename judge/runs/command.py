@@ -342,5 +342,6 @@ def report(
     tell(f"voirdire: {stopped.sentence}")
     tell(f"  go on{wanted.how_on(stopped)}: {resume or wanted.going_on(stopped)}", wrapped=False)
     if resume is not None:
-        tell(f"  or ask what is open now, which may be paid twice: {wanted.command}", wrapped=False)
+        anew = wanted.going_on(stopped)
+        tell(f"  or ask what is open now, which may be paid twice: {anew}", wrapped=False)
     return ExitCode.INTERRUPTED if stopped.kind is StopKind.INTERRUPTED else ExitCode.OPERATIONAL

@@ -64,6 +64,8 @@ def test_answers_of_another_model_are_no_failures(sqlite_store: Store, files: tu
     assert "open: answered by another model, not taken 1, out in a batch or cut off 4" in first.stdout
     takes = f"voirdire {shlex.join(RUN)} --allow-model-change --ingest-batch"
     assert f"go on with both models: {takes} {shlex.quote(mixture)}" in first.stderr
+    anew = f"voirdire {shlex.join(RUN)} --allow-model-change\n"
+    assert first.stderr.endswith(f"or ask what is open now, which may be paid twice: {anew}")
     command(*RUN, "--ingest-batch", plain)
     later = command(*RUN, "--ingest-batch", broken)
     assert "3 units have no verdict: 1 was answered by another model and not taken, 1 failed" in later.stderr
