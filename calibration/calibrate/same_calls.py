@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 from sqlmodel import Session
 
 from calibration.store.judges import StoredJudge, get_judge
+from rubrics.criterion import ALL_OUTPUTS
 from rubrics.digest import digest
 
-_MOVES_NO_CALL: Mapping[str, frozenset[str]] = {
-    "model": frozenset({"name", "reask"}),
+MOVES_NO_CALL: Mapping[str, frozenset[str]] = {
+    # the last three say of which items a verdict stands without a call, or finds no room
+    "model": frozenset({"name", "reask", "blank_output", "max_characters", "context"}),
     "rule": frozenset({"name", "version", "description"}),
     "panel": frozenset({"name"}),
     "cascade": frozenset({"name"}),
@@ -19,11 +24,20 @@ _MOVES_NO_CALL: Mapping[str, frozenset[str]] = {
 """By kind the fields of a spec that leave what is asked, and what is answered, as it is."""
 
 
-def ask_the_same(*, session: Session, one: StoredJudge, other: StoredJudge) -> bool:
-    """True if the specs differ in name only, or in whether an unreadable reply is asked for again.
+ONE_PROTOCOL = frozenset({"openai", "custom_openai", "openai_like", "hosted_vllm", "lm_studio", "llamafile"})
+"""Words before a model that stand for the same calls at a declared address."""
+_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
+_PORTS = {"http": 80, "https": 443}
 
-    Of a panel or cascade the same holds of its members. Two judges of one spec, the name included, were
-    written by versions whose prompts differ, and do not ask the same.
+
+def ask_the_same(*, session: Session, one: StoredJudge, other: StoredJudge) -> bool:
+    """True if the specs differ only in what changes neither a call to a model nor how its reply is read.
+
+    Of a model that is its name, whether an unreadable reply is asked for again, what becomes of a blank or
+    a long item, the room for an embedded model, the name of a prompt, templates that are not used, the order
+    in `show`, another spelling of the same server, and what weights with a SHA-256 are called. Another host
+    name of a server is another server. Of a panel or cascade the same holds of its members. Two judges of
+    one spec, the name included, were written by versions whose prompts differ, and do not ask the same.
     """
     if one.digest == other.digest:
         return True
@@ -34,7 +48,7 @@ def ask_the_same(*, session: Session, one: StoredJudge, other: StoredJudge) -> b
 
 def _asks(session: Session, judge: StoredJudge) -> str:
     """Identity of what the judge asks; its own where no field of its kind is without effect."""
-    aside = _MOVES_NO_CALL.get(judge.kind)
+    aside = MOVES_NO_CALL.get(judge.kind)
     if aside is None:
         return judge.digest
     kept = {name: value for name, value in judge.content.items() if name not in aside}
@@ -42,6 +56,8 @@ def _asks(session: Session, judge: StoredJudge) -> str:
     def member(named: str) -> str:
         return _asks(session, get_judge(session=session, judge=named))
 
+    if judge.kind == "model":
+        kept |= _model(kept)
     if judge.kind == "panel":
         kept["members"] = sorted([member(each["judge"]), each["votes"]] for each in kept["members"])
     if judge.kind == "cascade":
@@ -49,3 +65,35 @@ def _asks(session: Session, judge: StoredJudge) -> str:
         kept["escalate"] = sorted(set(kept["escalate"]))
     content: dict[str, Any] = {"kind": judge.kind, **kept}
     return digest(content)
+
+
+def _model(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a model's spec that can be written in several ways, in one."""
+    several = spec.get("criteria_per_call", 1) != 1
+    unused = {"name", "version", *(("binary", "ordinal", "preference") if several else ("several",))}
+    found: dict[str, Any] = {
+        "prompt": {part: text for part, text in spec["prompt"].items() if part not in unused}
+    }
+    if spec.get("show") is not None:
+        found["show"] = sorted(set(spec["show"]) - ALL_OUTPUTS)  # outputs are always shown
+    if spec.get("weights") is not None:
+        found["model"] = ""
+    if spec.get("api_base") is not None:
+        found["api_base"] = server(spec["api_base"])
+        protocol, _, model = spec["model"].partition("/")
+        found["model"] = model if protocol in ONE_PROTOCOL else spec["model"]
+    return found
+
+
+def server(address: str) -> str:
+    """The address in one spelling: host in lower case, its port, no slash at the end, localhost as 127.0.0.1.
+
+    Raises ValueError for what is no address.
+    """
+    parts = urlsplit(address)
+    host = (parts.hostname or "").rstrip(".")
+    with suppress(ValueError):  # a name
+        host = str(ip_address(host))
+    host = "127.0.0.1" if host in _THIS_MACHINE else host
+    port = parts.port or _PORTS.get(parts.scheme)
+    return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}"

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 import judge.spec
+from calibration.calibrate import same_calls
 from judge.baselines import BaselineSpec
+from judge.direct_client import SPOKEN
 from judge.parsing import Reading
 from judge.rule_spec import RuleSpec
 from judge.spec import (
@@ -380,3 +382,24 @@ def test_what_a_decision_cannot_have_is_refused(changes: dict[str, Any], said: s
         model_judge(**{**DECIDES, **changes})
     decides = model_judge(**DECIDES)
     assert model_judge(**DECIDES, labels=Labels.LETTERS).digest != decides.digest != model_judge().digest
+
+
+def test_every_field_is_decided_as_asking_the_same_or_not() -> None:
+    """A field that is added needs a place here: set aside in what was found of a judge, spelled, or kept."""
+    aside = {"name", "reask", "blank_output", "max_characters", "context"}
+    spelled = {"model", "api_base", "weights", "prompt", "show"}
+    kept = {
+        "kind",
+        "endpoint",
+        "parameters",
+        "reading",
+        "labels",
+        "reason",
+        "order",
+        "texts",
+        "abstention",
+        "criteria_per_call",
+    }
+    assert aside | spelled | kept == ModelJudge.model_fields.keys()
+    assert same_calls.MOVES_NO_CALL["model"] == aside
+    assert same_calls.ONE_PROTOCOL == SPOKEN

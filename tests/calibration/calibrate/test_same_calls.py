@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from calibration.calibrate.same_calls import ask_the_same
+from calibration.calibrate.same_calls import ask_the_same, server
 from calibration.store.database import Store
 from calibration.store.judges import StoredJudge, add_judge, get_judge
 from rubrics.digest import digest
@@ -76,3 +76,53 @@ def test_what_moves_no_call_makes_no_other_judge(
         for one, two, same in cases:
             assert ask_the_same(session=session, one=one, other=two) is same, (one, two)
             assert ask_the_same(session=session, one=two, other=one) is same, (one, two)
+
+
+def test_another_spelling_of_a_model_escapes_no_finding(
+    sqlite_store: Store, recorded: Callable[..., StoredJudge]
+) -> None:
+    """Limits that settle items without a call, names and spellings ask the same; what is sent does not."""
+    spec = {
+        "kind": "model",
+        "model": "openai/m",
+        "api_base": "http://127.0.0.1:8979/v1",
+        "prompt": {"name": "p", "version": 1, "binary": "b", "several": "s"},
+        "criteria_per_call": 1,
+        "show": ["input", "record"],
+    }
+    served = {**spec, "model": "m", "api_base": None, "weights": "a" * 64}
+    cases: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
+        (spec, {"max_characters": 100_000, "blank_output": "ask", "reask": True}, True),
+        (spec, {"api_base": "http://LOCALHOST:8979/v1/"}, True),
+        (spec, {"model": "hosted_vllm/m"}, True),
+        (spec, {"prompt": {"name": "q", "version": 2, "binary": "b", "several": "t"}}, True),
+        (spec, {"show": ["record", "output", "input"]}, True),
+        (served, {"model": "n", "context": 4096}, True),
+        (spec, {"api_base": "http://127.0.0.1:8980/v1"}, False),
+        (spec, {"model": "openai/n"}, False),
+        (spec, {"prompt": {"name": "p", "version": 1, "binary": "c", "several": "s"}}, False),
+        (spec, {"show": ["input"]}, False),
+        (spec, {"criteria_per_call": 2}, False),
+        (served, {"weights": "b" * 64}, False),
+    ]
+    for at, (known, changed, same) in enumerate(cases):
+        one, two = recorded(f"a{at}", **known), recorded(f"b{at}", **{**known, **changed})
+        with sqlite_store.read() as session:
+            assert ask_the_same(session=session, one=one, other=two) is same, changed
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("http://127.0.0.1:80/v1", "HTTP://LocalHost/v1/", True),
+        ("https://[::1]:443", "https://127.0.0.1/", True),
+        ("https://api.example.org/v1", "https://API.Example.org.:443/v1", True),
+        ("http://h/v1", "https://h/v1", False),
+        ("http://h/v1", "http://h:8000/v1", False),
+        ("http://h/v1", "http://h/V1", False),
+        ("http://h/v1", "http://k/v1", False),
+    ],
+)
+def test_a_server_has_one_spelling(one: str, other: str, same: bool) -> None:
+    """Case of scheme and host, a default port, a slash at the end and names of this machine say nothing."""
+    assert (server(one) == server(other)) is same
