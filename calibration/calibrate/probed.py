@@ -14,6 +14,7 @@ from calibration.calibrate.same_calls import ask_the_same
 from calibration.evidence import ProbeFigure
 from calibration.store.judges import StoredJudge, get_judge
 from calibration.store.probe_results import probe_results
+from calibration.store.rubrics import get_rubric_by_digest
 
 
 def probe_figures(
@@ -36,10 +37,13 @@ def probe_figures(
         for digest, results in by_judge.items()
         if any(effect["word"] == BIASED for result in results for effect in result["effects"])
     }
+    if not moved:
+        return counting(own)
+    rubric = get_rubric_by_digest(session=session, digest=rubric_digest)
     alike = [
         (other.name, by_judge[digest])
         for digest, other in moved.items()
-        if ask_the_same(session=session, one=judge, other=other)
+        if ask_the_same(session=session, one=judge, other=other, rubric=rubric)
     ]
     return counting(own, alike)
 

@@ -13,6 +13,7 @@ from sqlmodel import Session
 from calibration.store.judges import StoredJudge, get_judge
 from rubrics.criterion import ALL_OUTPUTS
 from rubrics.digest import digest
+from rubrics.rubric import Rubric
 
 MOVES_NO_CALL: Mapping[str, frozenset[str]] = {
     # the last three say of which items a verdict stands without a call, or finds no room
@@ -30,23 +31,24 @@ _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 _PORTS = {"http": 80, "https": 443}
 
 
-def ask_the_same(*, session: Session, one: StoredJudge, other: StoredJudge) -> bool:
-    """True if the specs differ only in what changes neither a call to a model nor how its reply is read.
+def ask_the_same(*, session: Session, one: StoredJudge, other: StoredJudge, rubric: Rubric) -> bool:
+    """True if, under the rubric, the specs differ only in what changes no call and not how its reply is read.
 
     Of a model that is its name, whether an unreadable reply is asked for again, what becomes of a blank or
-    a long item, the room for an embedded model, the name of a prompt, templates that are not used, the order
-    in `show`, another spelling of the same server, and what weights with a SHA-256 are called. Another host
-    name of a server is another server. Of a panel or cascade the same holds of its members. Two judges of
-    one spec, the name included, were written by versions whose prompts differ, and do not ask the same.
+    a long item, the room for an embedded model, the name of a prompt, templates for which the rubric has no
+    use, fields in `show` that it does not have, a number of criteria that is all of its own, another spelling
+    of the same server, and what weights with a SHA-256 are called. Another host name of a server is another
+    server. Of a panel or cascade the same holds of its members. Two judges of one spec, the name included,
+    were written by versions whose prompts differ, and do not ask the same.
     """
     if one.digest == other.digest:
         return True
     if one.kind != other.kind or one.content == other.content:
         return False
-    return _asks(session, one) == _asks(session, other)
+    return _asks(session, one, rubric) == _asks(session, other, rubric)
 
 
-def _asks(session: Session, judge: StoredJudge) -> str:
+def _asks(session: Session, judge: StoredJudge, rubric: Rubric) -> str:
     """Identity of what the judge asks; its own where no field of its kind is without effect."""
     aside = MOVES_NO_CALL.get(judge.kind)
     if aside is None:
@@ -54,10 +56,10 @@ def _asks(session: Session, judge: StoredJudge) -> str:
     kept = {name: value for name, value in judge.content.items() if name not in aside}
 
     def member(named: str) -> str:
-        return _asks(session, get_judge(session=session, judge=named))
+        return _asks(session, get_judge(session=session, judge=named), rubric)
 
     if judge.kind == "model":
-        kept |= _model(kept)
+        kept |= _model(kept, rubric)
     if judge.kind == "panel":
         kept["members"] = sorted([member(each["judge"]), each["votes"]] for each in kept["members"])
     if judge.kind == "cascade":
@@ -67,15 +69,18 @@ def _asks(session: Session, judge: StoredJudge) -> str:
     return digest(content)
 
 
-def _model(spec: Mapping[str, Any]) -> dict[str, Any]:
+def _model(spec: Mapping[str, Any], rubric: Rubric) -> dict[str, Any]:
     """The fields of a model's spec that can be written in several ways, in one."""
-    several = spec.get("criteria_per_call", 1) != 1
-    unused = {"name", "version", *(("binary", "ordinal", "preference") if several else ("several",))}
+    together = spec.get("criteria_per_call", 1)
+    scales = {criterion.scale.kind for criterion in rubric.criteria} if together == 1 else {"several"}
+    unused = {"name", "version", "binary", "ordinal", "preference", "several"} - scales
     found: dict[str, Any] = {
-        "prompt": {part: text for part, text in spec["prompt"].items() if part not in unused}
+        "prompt": {part: text for part, text in spec.get("prompt", {}).items() if part not in unused}
     }
-    if spec.get("show") is not None:
-        found["show"] = sorted(set(spec["show"]) - ALL_OUTPUTS)  # outputs are always shown
+    if together != 1 and (together == "all" or together >= len(rubric.criteria)):
+        found["criteria_per_call"] = "all"
+    shown = {field.key for field in rubric.fields} - ALL_OUTPUTS  # outputs are always shown
+    found["show"] = sorted(shown if spec.get("show") is None else shown.intersection(spec["show"]))
     if spec.get("weights") is not None:
         found["model"] = ""
     if spec.get("api_base") is not None:

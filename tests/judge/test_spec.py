@@ -387,7 +387,7 @@ def test_what_a_decision_cannot_have_is_refused(changes: dict[str, Any], said: s
 def test_every_field_is_decided_as_asking_the_same_or_not() -> None:
     """A field that is added needs a place here: set aside in what was found of a judge, spelled, or kept."""
     aside = {"name", "reask", "blank_output", "max_characters", "context"}
-    spelled = {"model", "api_base", "weights", "prompt", "show"}
+    spelled = {"model", "api_base", "weights", "prompt", "show", "criteria_per_call"}
     kept = {
         "kind",
         "endpoint",
@@ -398,7 +398,6 @@ def test_every_field_is_decided_as_asking_the_same_or_not() -> None:
         "order",
         "texts",
         "abstention",
-        "criteria_per_call",
     }
     assert aside | spelled | kept == ModelJudge.model_fields.keys()
     assert same_calls.MOVES_NO_CALL["model"] == aside

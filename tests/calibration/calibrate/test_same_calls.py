@@ -12,6 +12,7 @@ from calibration.calibrate.same_calls import ask_the_same, server
 from calibration.store.database import Store
 from calibration.store.judges import StoredJudge, add_judge, get_judge
 from rubrics.digest import digest
+from tests.judge.cases import POINTWISE
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 MODEL = {"kind": "model", "model": "openai/m", "reask": False, "prompt": {"text": "Judge."}}
@@ -74,8 +75,8 @@ def test_what_moves_no_call_makes_no_other_judge(
     ]
     with sqlite_store.read() as session:
         for one, two, same in cases:
-            assert ask_the_same(session=session, one=one, other=two) is same, (one, two)
-            assert ask_the_same(session=session, one=two, other=one) is same, (one, two)
+            assert ask_the_same(session=session, one=one, other=two, rubric=POINTWISE) is same, (one, two)
+            assert ask_the_same(session=session, one=two, other=one, rubric=POINTWISE) is same, (one, two)
 
 
 def test_another_spelling_of_a_model_escapes_no_finding(
@@ -88,7 +89,7 @@ def test_another_spelling_of_a_model_escapes_no_finding(
         "api_base": "http://127.0.0.1:8979/v1",
         "prompt": {"name": "p", "version": 1, "binary": "b", "several": "s"},
         "criteria_per_call": 1,
-        "show": ["input", "record"],
+        "show": ["input", "policy"],
     }
     served = {**spec, "model": "m", "api_base": None, "weights": "a" * 64}
     cases: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
@@ -96,19 +97,22 @@ def test_another_spelling_of_a_model_escapes_no_finding(
         (spec, {"api_base": "http://LOCALHOST:8979/v1/"}, True),
         (spec, {"model": "hosted_vllm/m"}, True),
         (spec, {"prompt": {"name": "q", "version": 2, "binary": "b", "several": "t"}}, True),
-        (spec, {"show": ["record", "output", "input"]}, True),
+        (spec, {"show": ["policy", "output", "input", "ticket"]}, True),
+        ({**spec, "show": None}, {"show": ["input", "policy", "answer_key"]}, True),
+        ({**spec, "criteria_per_call": "all"}, {"criteria_per_call": 2}, True),
         (served, {"model": "n", "context": 4096}, True),
         (spec, {"api_base": "http://127.0.0.1:8980/v1"}, False),
         (spec, {"model": "openai/n"}, False),
         (spec, {"prompt": {"name": "p", "version": 1, "binary": "c", "several": "s"}}, False),
         (spec, {"show": ["input"]}, False),
+        (spec, {"show": None}, False),
         (spec, {"criteria_per_call": 2}, False),
         (served, {"weights": "b" * 64}, False),
     ]
     for at, (known, changed, same) in enumerate(cases):
         one, two = recorded(f"a{at}", **known), recorded(f"b{at}", **{**known, **changed})
         with sqlite_store.read() as session:
-            assert ask_the_same(session=session, one=one, other=two) is same, changed
+            assert ask_the_same(session=session, one=one, other=two, rubric=POINTWISE) is same, changed
 
 
 @pytest.mark.parametrize(
