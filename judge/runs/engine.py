@@ -69,9 +69,9 @@ from judge.runs.units import CHUNK, all_items
 from judge.spec import ModelJudge
 from rubrics.errors import DeclarationError
 
-GROUPS_A_ROUND = 8
+GROUPS_A_ROUND = 16
 """Commits among which the intents of all calls in flight are spread: else they start and end all at once."""
-LEAST_AT_ONCE = 8
+LEAST_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
