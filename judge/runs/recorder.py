@@ -237,7 +237,7 @@ class Recorder:
                     await asyncio.sleep(GATHER_S)
                 group = self._next_group()
                 try:
-                    if await self._stored_here(group):
+                    if self._stored_here(group):
                         self._full_in_a_row = 0
                     else:
                         full = len(group.calls) >= self._at_once
@@ -247,11 +247,12 @@ class Recorder:
                     self._fail(error, group)
                     return
                 group.committed()
+                await asyncio.sleep(0)  # those that waited for the group go on before the next one is stored
                 self._wake.set()  # what has gathered meanwhile
             elif self._closing.is_set():
                 return
 
-    async def _stored_here(self, group: _Group) -> bool:
+    def _stored_here(self, group: _Group) -> bool:
         """Whether the group was stored in the event loop itself; False where that could hold up the calls.
 
         In a thread each row waits for the interpreter while replies are read, so that a group takes three
@@ -270,7 +271,6 @@ class Recorder:
         ended = time.monotonic()
         if ended - began > LONGEST_S:
             self._aside_until = ended + ASIDE_S
-        await asyncio.sleep(0)  # let those go on that waited for the group before the next one is stored
         return True
 
     def _fail(self, error: Exception, group: _Group) -> None:

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibration.store.database import Store
-from calibration.store.judges import RunOrigin, add_run
 from calibration.store.tallies import LostAttempts
 from judge.calls import (
     Attempt,
@@ -28,7 +27,8 @@ from judge.calls import (
 )
 from judge.fake_model import FakeTransport, failed, said
 from judge.retries import NO_MONEY, RetryingClient
-from judge.runs import RunOptions, RunPlan, RunSummary, StopKind, Tariff, dollars, run_judge
+from judge.runs import RunOptions, RunSummary, StopKind, Tariff, dollars, run_judge
+from judge.runs.batch import run_of
 from judge.runs.budget import Budget
 from judge.runs.connect import tariff_of
 from judge.runs.engine import Engine
@@ -153,7 +153,7 @@ def test_what_was_set_aside_is_settled_however_a_run_ends(sqlite_store: Store, e
         plan = planned(sqlite_store, CHEAP)
         options = RunOptions(concurrency=4, tariff=TARIFF, max_cost_micros=10_000, patience_s=0.0)
         client = RetryingClient(provider, rng=Random(1), sleep=no_wait)
-        engine = Engine(sqlite_store, plan, recorded(sqlite_store, plan), client=client, options=options)
+        engine = Engine(sqlite_store, plan, run_of(sqlite_store, plan, NOW), client=client, options=options)
         work = asyncio.create_task(engine.work())
         while provider.peak < 4 or provider.in_flight < 2:
             await asyncio.sleep(0)
@@ -168,22 +168,6 @@ def test_what_was_set_aside_is_settled_however_a_run_ends(sqlite_store: Store, e
     assert budget.set_aside_micros == 0
     assert budget.spent_micros >= provider.bill.micros > 0
     assert (end == "abandon") == (budget.spent_micros > provider.bill.micros)
-
-
-def recorded(store: Store, plan: RunPlan) -> str:
-    """The key of the run, recorded as begun."""
-    with store.write() as session:
-        return add_run(
-            session=session,
-            judge_digest=plan.judge.digest,
-            rubric_digest=plan.rubric.digest,
-            dataset=plan.dataset,
-            set_digest=None,
-            origin=RunOrigin.RUN,
-            plan=plan.content,
-            units=plan.units,
-            at=NOW,
-        )
 
 
 async def no_wait(_seconds: float) -> None:
